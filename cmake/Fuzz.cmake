@@ -1,0 +1,22 @@
+# wb_fuzzer(name [SOURCES file...] USES folder...): tests/fuzz/fuzz_<name>.c.
+# With WB_FUZZ a libFuzzer program; otherwise a program that replays the corpus as a test.
+option(WB_FUZZ "Build fuzzers (clang only) instead of corpus replays" OFF)
+
+function(wb_fuzzer name)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;USES")
+    if(NOT arg_SOURCES)
+        set(arg_SOURCES fuzz_${name}.c)
+    endif()
+    set(target fuzz_${name})
+    add_executable(${target} ${arg_SOURCES})
+    list(TRANSFORM arg_USES PREPEND wb_)
+    target_link_libraries(${target} PRIVATE wb_flags ${arg_USES})
+    target_compile_options(${target} PRIVATE -Wno-missing-prototypes)
+    if(WB_FUZZ)
+        target_link_options(${target} PRIVATE -fsanitize=fuzzer)
+    else()
+        target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests/fuzz/replay.c)
+        add_test(NAME fuzz.${name} COMMAND ${target} ${CMAKE_CURRENT_SOURCE_DIR}/corpus/${name})
+        set_tests_properties(fuzz.${name} PROPERTIES TIMEOUT 300)
+    endif()
+endfunction()

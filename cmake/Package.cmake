@@ -1,0 +1,25 @@
+# Install rules, the pkg-config file and the Debian package.
+if(TARGET werkbank)
+    install(TARGETS werkbank werkbank-guard RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+    install(TARGETS werkbank_static werkbank_shared
+            ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+            LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+            PUBLIC_HEADER DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+    configure_file(${PROJECT_SOURCE_DIR}/cmake/werkbank.pc.in ${PROJECT_BINARY_DIR}/werkbank.pc
+                   @ONLY)
+    install(FILES ${PROJECT_BINARY_DIR}/werkbank.pc
+            DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endif()
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME werkbank)
+set(CPACK_PACKAGE_CONTACT "Werkbank contributors")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY ${PROJECT_DESCRIPTION})
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_SECTION devel)
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "clangd, git")
+include(CPack)

@@ -1,0 +1,21 @@
+# The libraries that the program links. docs/dependencies.md says why each.
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+pkg_check_modules(UV REQUIRED IMPORTED_TARGET libuv>=1.44)
+pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8>=10.40)
+
+# yyjson: the system's where there is one, else the pinned archive that tools/fetch-deps gets.
+pkg_check_modules(YYJSON IMPORTED_TARGET yyjson>=0.10)
+if(YYJSON_FOUND)
+    add_library(wb_yyjson INTERFACE)
+    target_link_libraries(wb_yyjson INTERFACE PkgConfig::YYJSON)
+else()
+    execute_process(
+        COMMAND ${PROJECT_SOURCE_DIR}/tools/fetch-deps
+        OUTPUT_VARIABLE wb_deps_dir
+        OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+    add_library(wb_yyjson STATIC ${wb_deps_dir}/yyjson/yyjson.c)
+    target_include_directories(wb_yyjson SYSTEM PUBLIC ${wb_deps_dir}/yyjson)
+    target_compile_options(wb_yyjson PRIVATE -w -O2)
+    set_property(GLOBAL APPEND PROPERTY WB_FOLDERS wb_yyjson)
+endif()

@@ -1,0 +1,1 @@
+"""A language server for tests that misbehaves on request. See ../scripted_lsp.py."""
