@@ -96,10 +96,10 @@ class Document:
         return None, None
 
     def hits(self, name, encoding):
-        """Every identifier-bounded use of a name, as ranges."""
+        """Every identifier-bounded use of a name outside comments, as ranges."""
         found = []
         for number, line in enumerate(self.lines):
-            for match in NAME.finditer(line):
+            for match in NAME.finditer(line.partition("#")[0]):
                 if match.group() == name:
                     found.append(self.range(number, match.start(), match.end(), encoding))
         return found

@@ -24,8 +24,15 @@ STANDARD_REQUESTS = [
     ["window/workDoneProgress/create", {"token": "standard"}],
     [
         "client/registerCapability",
-        {"registrations": [{"id": "watch", "method": "workspace/didChangeWatchedFiles",
-                            "registerOptions": {"watchers": [{"globPattern": "**/*.scr"}]}}]},
+        {
+            "registrations": [
+                {
+                    "id": "watch",
+                    "method": "workspace/didChangeWatchedFiles",
+                    "registerOptions": {"watchers": [{"globPattern": "**/*.scr"}]},
+                }
+            ]
+        },
     ],
     ["window/showMessageRequest", {"type": 3, "message": "Go on?", "actions": [{"title": "Yes"}]}],
     ["window/showDocument", {"uri": "file:///nowhere.scr"}],
@@ -183,7 +190,10 @@ class Server:
         if self.state == "started" and method not in ("initialize", "exit"):
             self.violation(f"{method} before initialize")
         if self.state == "initialized" and method not in (
-            "initialized", "$/cancelRequest", "exit", "shutdown",
+            "initialized",
+            "$/cancelRequest",
+            "exit",
+            "shutdown",
         ):
             self.violation(f"{method} before initialized")
         if self.state == "shut down" and method != "exit":
@@ -360,7 +370,9 @@ class Server:
         self.pull_on = True
         options = {**self.pull_options(), "documentSelector": None}
         registration = {
-            "id": "pull", "method": "textDocument/diagnostic", "registerOptions": options,
+            "id": "pull",
+            "method": "textDocument/diagnostic",
+            "registerOptions": options,
         }
         later(
             self.scenario["dynamic_pull"].get("delay_ms", 0),
@@ -552,7 +564,8 @@ class Server:
                     "targetUri": location["uri"],
                     # The whole first column to the name: only the selection range is the name.
                     "targetRange": {
-                        "start": {"line": 0, "character": 0}, "end": location["range"]["end"],
+                        "start": {"line": 0, "character": 0},
+                        "end": location["range"]["end"],
                     },
                     "targetSelectionRange": location["range"],
                 }
@@ -644,9 +657,7 @@ class Server:
         if name is None:
             return None
         build = RENAMES[self.scenario.get("rename_shape", "document_changes")]
-        return build(
-            Rename(self.workspace, self.encoding, name, params["newName"], document)
-        )
+        return build(Rename(self.workspace, self.encoding, name, params["newName"], document))
 
     def code_action(self, params):
         document = self.document(params)

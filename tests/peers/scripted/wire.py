@@ -8,7 +8,6 @@ import os
 import threading
 
 
-
 def read_message(stream):
     """The next message, or None at the end of the stream."""
     length = None
