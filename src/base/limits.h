@@ -1,0 +1,42 @@
+/* limits: every bound of the program that a peer, a file or a caller could run into.
+ *
+ * One place, so that a reader sees what the program can be made to hold. Contract limits (50
+ * references, 400 characters) stand beside the tool that they belong to. */
+#ifndef WB_BASE_LIMITS_H
+#define WB_BASE_LIMITS_H
+
+#include <stddef.h>
+
+#define WB_KIB ((size_t)1024)
+#define WB_MIB (1024 * WB_KIB)
+
+/* JSON */
+#define WB_JSON_DEPTH_MAX 256
+#define WB_JSON_BYTES_MAX (256 * WB_MIB)
+
+/* wire */
+#define WB_FRAME_HEADER_BYTES_MAX (16 * WB_KIB)
+#define WB_FRAME_BODY_BYTES_MAX (128 * WB_MIB)   /* one LSP or DAP message */
+#define WB_FRAME_LINE_BYTES_MAX (64 * WB_MIB)    /* one line of serve or call - */
+#define WB_FRAME_JUNK_BYTES_MAX (64 * WB_KIB)    /* bytes skipped before a header, in a row */
+#define WB_PEER_PENDING_MAX 4096                 /* requests outstanding, each direction */
+#define WB_STREAM_QUEUE_BYTES_MAX (256 * WB_MIB) /* written but not taken by the child */
+
+/* child processes */
+#define WB_CHILD_STDERR_TAIL_BYTES (8 * WB_KIB)
+#define WB_CHILD_ARGS_MAX 4096
+
+/* files */
+#define WB_FILE_BYTES_MAX (64 * WB_MIB)   /* read, edit, write: one file */
+#define WB_PATH_BYTES_MAX 4096
+#define WB_WALK_DEPTH_MAX 200
+#define WB_WALK_ENTRIES_MAX 5000000
+#define WB_COMMIT_FILES_MAX 100000
+#define WB_IGNORE_FILE_BYTES_MAX (1 * WB_MIB)
+
+/* calls */
+#define WB_CALL_ARGUMENT_BYTES_MAX (64 * WB_MIB)
+#define WB_RESULT_TEXT_BYTES_MAX (64 * WB_KIB) /* text for the model; data is whole */
+#define WB_RUN_CALLS_MAX 256                   /* at once, in one run */
+
+#endif
