@@ -1,0 +1,331 @@
+"""What every real language server has to show, as one class of tests.
+
+A test file subclasses LspSuite with a Sample, the id of the catalogue's row and what the server
+cannot do. One warm session serves all the tests of a class; tests that write put back what they
+changed.
+"""
+
+import json
+
+import pytest
+
+
+class Desk:
+    """A warm session in a project of the class's sample."""
+
+    def __init__(self, werkbank, project, options):
+        self.werkbank = werkbank
+        self.project = project
+        self.session = werkbank.session(project.root, "--allow", "write", *options)
+        self.ok = self.session.ok
+        self.error = self.session.error
+        self.call = self.session.call
+
+    def lsp(self, action, place, **more):
+        at = self.project.at(place.file, place.needle, place.symbol)
+        return self.ok("lsp", action=action, **at, **more)
+
+    def diagnose(self, file):
+        return self.call("lsp", action="diagnostics", file=file)
+
+    def edit(self, change):
+        return self.ok("edit", path=change.file, old_text=change.old, new_text=change.new)
+
+    def undo(self, change):
+        return self.ok("edit", path=change.file, old_text=change.new, new_text=change.old)
+
+
+def findings(result, server=None):
+    """The new findings that a write's result carries."""
+    data = (result.data or {}).get("diagnostics") or {"diagnostics": []}
+    return data["diagnostics"]
+
+
+def says(found, message):
+    return any(message.lower() in one["message"].lower() for one in found)
+
+
+class LspSuite:
+    sample = None
+    server = None
+    # Rows of the configuration that the class needs: other commands, other priorities.
+    rows = ()
+    # Actions that the server does not offer.
+    lacks = ()
+    # Findings of the broken file come from this state of the row: False for a server of none.
+    finds = True
+    # What the server makes of a rename: False where it offers none.
+    renames = True
+    sees_other_files = True
+
+    @pytest.fixture(scope="class")
+    def desk(self, shared_werkbank, tmp_path_factory):
+        folder = tmp_path_factory.mktemp(self.sample.language)
+        project = self.sample.build(folder / "project")
+        options = []
+        if self.rows:
+            config = folder / "config.json"
+            config.write_text(json.dumps({"servers": list(self.rows)}))
+            options = ["--config", config]
+        desk = Desk(shared_werkbank, project, options)
+        desk.options = options
+        return desk
+
+    # --- reading ---
+
+    def test_diagnostics_of_a_clean_file(self, desk):
+        result = desk.diagnose(self.sample.use.file)
+        assert result.data["state"] == "clean", result
+        assert self.server in [one["name"] for one in result.data["servers"]]
+
+    def test_definition(self, desk):
+        if "definition" in self.lacks:
+            return self.refused(desk, "definition")
+        place = self.sample.use
+        found = desk.lsp("definition", place).data["locations"]
+        assert found and found[0]["path"] in place.leads_to, found
+        assert place.line_has in found[0]["text"]
+
+    def refused(self, desk, action):
+        place = self.sample.use
+        at = desk.project.at(place.file, place.needle, place.symbol)
+        text = desk.error("lsp", action=action, **at)
+        assert "does not offer" in text
+
+    def test_type_definition(self, desk):
+        if "type_definition" in self.lacks:
+            return self.refused(desk, "type_definition")
+        place = self.sample.type_use
+        found = desk.lsp("type_definition", place).data["locations"]
+        assert [one for one in found if one["path"] in place.leads_to], found
+
+    def test_implementation(self, desk):
+        if "implementation" in self.lacks:
+            return self.refused(desk, "implementation")
+        place = self.sample.implementation_use
+        found = desk.lsp("implementation", place).data["locations"]
+        assert [one for one in found if one["path"] in place.leads_to], found
+
+    def test_references(self, desk):
+        if "references" in self.lacks:
+            return self.refused(desk, "references")
+        result = desk.lsp("references", self.sample.use)
+        assert {one["path"] for one in result.data["locations"]} >= self.sample.references
+        assert result.data["total"] >= 2
+        for one in result.data["locations"]:
+            assert f"{one['path']}:{one['line']}: " in result.text
+
+    def test_hover(self, desk):
+        if "hover" in self.lacks:
+            return self.refused(desk, "hover")
+        text = desk.lsp("hover", self.sample.use).text
+        for word in self.sample.hover:
+            assert word in text
+
+    def test_symbols_of_a_file(self, desk):
+        text = desk.ok("lsp", action="symbols", file=self.sample.use.file).text
+        for name in self.sample.symbols:
+            assert name in text
+
+    def test_symbols_of_the_workspace(self, desk):
+        if "workspace_symbols" in self.lacks:
+            assert "does not offer" in desk.error("lsp", action="symbols", query="anything")
+            return
+        result = desk.ok("lsp", action="symbols", query=self.sample.query)
+        assert self.sample.query in result.text
+
+    def test_code_actions(self, desk):
+        if "code_actions" in self.lacks:
+            return self.refused(desk, "code_actions")
+        place = self.sample.use
+        at = desk.project.at(place.file, place.needle, place.symbol)
+        assert desk.ok("lsp", action="code_actions", **at).text
+
+    def test_status(self, desk):
+        assert self.server in desk.ok("lsp", action="status").text
+
+    def test_no_such_symbol(self, desk):
+        place = self.sample.use
+        at = desk.project.at(place.file, place.needle, "absent_name")
+        text = desk.error("lsp", action="hover", **at)
+        line = desk.project.read(place.file).splitlines()[at["line"] - 1]
+        assert line.strip() in text
+
+    def test_non_ascii_text_before_the_symbol(self, desk):
+        if self.sample.non_ascii is None or "definition" in self.lacks:
+            pytest.skip("the language has no such line")
+        place = self.sample.non_ascii
+        found = desk.lsp("definition", place).data["locations"]
+        assert found and found[0]["path"] in place.leads_to
+        assert place.line_has in found[0]["text"]
+
+    # --- odd files ---
+
+    def copy_of(self, desk, name, change):
+        """The main file under another name, bent: (path, arguments of a question)."""
+        place = self.sample.use
+        folder, _, base = place.file.rpartition("/")
+        stem, _, end = base.rpartition(".")
+        path = (folder + "/" if folder else "") + f"{stem}_{name}.{end}"
+        text = desk.project.read(place.file)
+        desk.project.write(path, change(text))
+        return path, desk.project.line(place.file, place.needle)
+
+    def check_copy(self, desk, name, change, back):
+        if "definition" in self.lacks:
+            return
+        path, line = self.copy_of(desk, name, change)
+        found = desk.ok(
+            "lsp", action="definition", file=path, line=line, symbol=self.sample.use.symbol
+        )
+        assert found.data["locations"], found
+        first = [one for one in found.data["locations"] if one["path"] == path] or found.data[
+            "locations"
+        ]
+        assert self.sample.use.line_has in first[0]["text"]
+        assert "\r" not in first[0]["text"] and "\ufeff" not in first[0]["text"]
+        (desk.project.root / path).unlink()
+        back(path)
+
+    def test_crlf(self, desk):
+        self.check_copy(desk, "crlf", lambda text: text.replace("\n", "\r\n"), lambda path: None)
+
+    def test_bom(self, desk):
+        self.check_copy(desk, "bom", lambda text: "\ufeff" + text, lambda path: None)
+
+    def test_empty_file(self, desk):
+        path, _ = self.copy_of(desk, "empty", lambda text: "")
+        result = desk.diagnose(path)
+        assert result.data["state"] in ("clean", "findings"), result
+        (desk.project.root / path).unlink()
+
+    def test_big_file(self, desk):
+        comment = {"python": "#", "bash": "#", "yaml": "#"}.get(self.sample.language, "//")
+        filler = f"{comment} filler filler filler filler filler filler filler\n"
+        more = "" if self.sample.language == "json" else filler * (5_000_000 // len(filler))
+        path, line = self.copy_of(desk, "big", lambda text: text + more)
+        result = desk.call("lsp", action="symbols", file=path)
+        # Either it is answered, or a sentence says why not.
+        assert result.text and (result.is_error or self.sample.symbols[0] in result.text)
+        (desk.project.root / path).unlink()
+        desk.call("lsp", action="symbols", file=self.sample.use.file)
+
+    def test_symlinked_workspace(self, desk, tmp_path):
+        if "definition" in self.lacks:
+            return
+        (tmp_path / "link").symlink_to(desk.project.root)
+        place = self.sample.use
+        at = desk.project.at(place.file, place.needle, place.symbol)
+        result = desk.werkbank.call(
+            tmp_path / "link", "lsp", {"action": "definition", **at}, *desk.options
+        )
+        assert result.data["locations"][0]["path"] in place.leads_to
+
+    def test_nested_root(self, desk):
+        if "definition" in self.lacks:
+            return
+        place = self.sample.use
+        self.sample.build(desk.project.root / "nested" / "inner")
+        at = desk.project.at(place.file, place.needle, place.symbol)
+        at["file"] = "nested/inner/" + at["file"]
+        found = desk.ok("lsp", action="definition", **at).data["locations"]
+        assert found[0]["path"] in ["nested/inner/" + path for path in place.leads_to]
+
+    # --- findings ---
+
+    def test_findings_and_their_end(self, desk):
+        if not self.finds:
+            return
+        change = self.sample.broken
+        text = desk.project.read(change.file)
+        desk.project.write(change.file, text.replace(change.old, change.new))
+        result = desk.diagnose(change.file)
+        assert result.data["state"] == "findings", result
+        assert says(result.data["diagnostics"], change.message)
+        desk.project.write(change.file, text)
+        assert desk.diagnose(change.file).data["state"] == "clean"
+
+    def test_on_write_new_slid_fixed_again(self, desk):
+        if not self.finds:
+            return
+        change = self.sample.broken
+        # New: told in the result of the write itself.
+        result = desk.edit(change)
+        assert says(findings(result), change.message), result
+        # Slid down: not told again.
+        if self.sample.language != "json":
+            text = desk.project.read(change.file)
+            head, _, rest = text.partition("\n")
+            result = desk.ok("write", path=change.file, content=f"{head}\n\n\n\n\n{rest}")
+            assert not says(findings(result), change.message), result
+            desk.ok("write", path=change.file, content=text)
+        # Fixed, and broken again: told again.
+        result = desk.undo(change)
+        assert findings(result) == [], result
+        result = desk.edit(change)
+        assert says(findings(result), change.message), result
+        desk.undo(change)
+
+    def test_on_write_other_file(self, desk):
+        if not self.finds or self.sample.other_file is None or not self.sees_other_files:
+            return
+        change = self.sample.other_file
+        desk.diagnose(change.finding_file)
+        desk.diagnose(change.file)
+        result = desk.edit(change)
+        found = [one for one in findings(result) if one["path"] == change.finding_file]
+        desk.undo(change)
+        desk.diagnose(change.finding_file)
+        assert says(found, change.message), result
+
+    def test_old_errors_are_not_blamed_on_the_edit(self, desk):
+        if not self.finds or self.sample.language == "json":
+            return
+        change = self.sample.broken
+        text = desk.project.read(change.file)
+        # Somebody else breaks it; nobody asked since.
+        desk.project.write(change.file, text.replace(change.old, change.new))
+        broken = desk.project.read(change.file)
+        result = desk.ok("write", path=change.file, content=broken + "\n")
+        desk.ok("write", path=change.file, content=text)
+        assert not says(findings(result), change.message), result
+
+    # --- rename ---
+
+    def test_rename(self, desk):
+        place = self.sample.rename
+        if place is None:
+            return
+        at = desk.project.at(place.file, place.needle, place.symbol)
+        if not self.renames:
+            assert "does not offer" in desk.error("lsp_rename", **at, new_name="freshName")
+            return
+        before = desk.project.read(place.file)
+        result = desk.ok("lsp_rename", **at, new_name="freshName")
+        after = desk.project.read(place.file)
+        # All but the comment.
+        assert after.count("freshName") == before.count(place.symbol) - 1, after
+        assert after.count(place.symbol) == 1
+        for file in self.sample.rename_files:
+            assert file in result.text
+        back = desk.project.at(
+            place.file, place.needle.replace(place.symbol, "freshName"), "freshName"
+        )
+        desk.ok("lsp_rename", **back, new_name=place.symbol)
+        assert desk.project.read(place.file) == before
+
+    def test_rename_to_no_name(self, desk):
+        place = self.sample.rename
+        if place is None:
+            return
+        before = desk.project.snapshot()
+        at = desk.project.at(place.file, place.needle, place.symbol)
+        desk.error("lsp_rename", **at, new_name="9 bad")
+        desk.error("lsp_rename", **at, new_name="")
+        assert desk.project.snapshot() == before
+
+    # --- life ---
+
+    def test_reload(self, desk):
+        desk.ok("lsp", action="reload", file=self.sample.use.file)
+        desk.ok("lsp", action="symbols", file=self.sample.use.file)

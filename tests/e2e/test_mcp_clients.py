@@ -1,0 +1,130 @@
+"""The official MCP clients list and call over `serve`: Python SDK, TypeScript SDK, inspector."""
+
+import json
+import os
+import subprocess
+
+import pytest
+
+from harness.program import BINARY, TOOLS, check_sanitizers
+
+WRITE_AND_EXEC = {"write", "edit", "apply_patch", "lsp_rename", "shell"}
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "a.txt").write_text("one\ntwo\n")
+    return folder
+
+
+def command(workspace, *options):
+    return [BINARY, "serve", "--workspace", str(workspace), *options]
+
+
+async def python_client(argv, env):
+    from mcp import ClientSession, StdioServerParameters
+    from mcp.client.stdio import stdio_client
+
+    server = StdioServerParameters(command=argv[0], args=argv[1:], env=env)
+    async with stdio_client(server) as (reader, writer):
+        async with ClientSession(reader, writer) as session:
+            await session.initialize()
+            listed = await session.list_tools()
+            good = await session.call_tool("read", {"path": "a.txt"})
+            bad = await session.call_tool("read", {"path": "absent"})
+            return [tool.name for tool in listed.tools], good, bad, listed.model_dump_json()
+
+
+@pytest.mark.parametrize("options", [(), ("--cap", "read")])
+def test_python_sdk(werkbank, workspace, options):
+    import anyio
+
+    names, good, bad, dump = anyio.run(python_client, command(workspace, *options), werkbank.env)
+    assert {"read", "lsp"} <= set(names)
+    assert "two" in good.content[0].text
+    assert bad.isError
+    if options:
+        assert not set(names) & WRITE_AND_EXEC
+        assert "lsp_rename" not in dump and "apply_patch" not in dump and "shell" not in dump
+
+
+SCRIPT = """
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+const [command, ...args] = process.argv.slice(2);
+const client = new Client({ name: "test", version: "1" });
+await client.connect(new StdioClientTransport({ command, args, env: process.env }));
+const listed = await client.listTools();
+const good = await client.callTool({ name: "read", arguments: { path: "a.txt" } });
+const bad = await client.callTool({ name: "read", arguments: { path: "absent" } });
+console.log(JSON.stringify({ listed, good, bad }));
+await client.close();
+"""
+
+
+def node_modules(package):
+    """The node_modules of the tools that hold a package; the set-up installs it."""
+    for folder in sorted(TOOLS.glob("**/node_modules")):
+        if (folder / package).is_dir():
+            return folder
+    raise AssertionError(f"{package} is not below {TOOLS}: run tools/setup test")
+
+
+@pytest.mark.parametrize("options", [(), ("--cap", "read")])
+def test_typescript_sdk(werkbank, workspace, tmp_path, options):
+    script = tmp_path / "client.mjs"
+    script.write_text(SCRIPT)
+    (tmp_path / "node_modules").symlink_to(node_modules("@modelcontextprotocol/sdk"))
+    done = subprocess.run(
+        ["node", str(script), *command(workspace, *options)],
+        env=werkbank.env,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done
+    check_sanitizers(done.stderr)
+    answer = json.loads(done.stdout)
+    names = {tool["name"] for tool in answer["listed"]["tools"]}
+    assert {"read", "lsp"} <= names
+    assert "two" in answer["good"]["content"][0]["text"] and answer["bad"]["isError"]
+    if options:
+        assert not names & WRITE_AND_EXEC and "lsp_rename" not in done.stdout
+
+
+def inspector(env, argv, *more):
+    program = TOOLS / "bin" / "mcp-inspector"
+    assert program.exists(), f"{program} is missing: run tools/setup test"
+    done = subprocess.run(
+        [str(program), "--cli", *argv, *more],
+        env=env,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done
+    return json.loads(done.stdout)
+
+
+def test_inspector(werkbank, workspace):
+    # The inspector takes the options of its own behind the command; ours go into a script.
+    script = workspace.parent / "serve.sh"
+    quoted = " ".join(f"'{word}'" for word in command(workspace))
+    script.write_text(f"#!/bin/sh\nexec {quoted}\n")
+    os.chmod(script, 0o755)
+    listed = inspector(werkbank.env, [str(script)], "--method", "tools/list")
+    assert {"read", "lsp"} <= {tool["name"] for tool in listed["tools"]}
+    called = inspector(
+        werkbank.env,
+        [str(script)],
+        "--method",
+        "tools/call",
+        "--tool-name",
+        "read",
+        "--tool-arg",
+        "path=a.txt",
+    )
+    assert "two" in called["content"][0]["text"]

@@ -1,0 +1,233 @@
+"""lsp_rename: every shape that a server may answer in, against what is on disk afterwards."""
+
+import json
+
+import pytest
+
+from harness.processes import wait_until
+from harness.scripted import server_row
+
+FILES = {
+    "main.scr": "# old in a comment\ndef old\nuse old\n",
+    "user.scr": "use old\n",
+    "other.scr": "# other\n",
+    "victim.scr": "# victim\n",
+    "target.scr": "# target\n",
+    "folder/inner.scr": "# inner\n",
+}
+RENAMED = {
+    **FILES,
+    "main.scr": "# old in a comment\ndef fresh\nuse fresh\n",
+    "user.scr": "use fresh\n",
+}
+AT = {"file": "main.scr", "line": 2, "symbol": "old"}
+
+
+def without(files, *paths, **more):
+    return {**{path: text for path, text in files.items() if path not in paths}, **more}
+
+
+# What each shape makes of FILES.
+APPLIED = {
+    "changes": RENAMED,
+    "document_changes": RENAMED,
+    "no_versions": RENAMED,
+    "both": RENAMED,
+    "whole_file": RENAMED,
+    "duplicate": RENAMED,
+    "localhost_uri": RENAMED,
+    "touching": {**FILES, "main.scr": "ABCDd in a comment\ndef old\nuse old\n"},
+    "inserts_at_one_position": {
+        **FILES,
+        "main.scr": "one two three # old in a comment\ndef old\nuse old\n",
+    },
+    "past_line_end": {**FILES, "main.scr": "first line\ndef old\nuse old\n"},
+    "past_file_end": {**FILES, "main.scr": FILES["main.scr"] + "appended\n"},
+    "move_file": without(RENAMED, "main.scr", **{"fresh.scr": RENAMED["main.scr"]}),
+    "move_file_first": without(RENAMED, "main.scr", **{"fresh.scr": RENAMED["main.scr"]}),
+    "create": {**RENAMED, "made.scr": "# made\n"},
+    "create_overwrite": {**RENAMED, "other.scr": ""},
+    "create_overwrite_wins": {**RENAMED, "other.scr": ""},
+    "create_ignore_existing": RENAMED,
+    "move_overwrite": without(RENAMED, "victim.scr", **{"target.scr": "# victim\n"}),
+    "move_ignore_existing": RENAMED,
+    "delete": without(RENAMED, "victim.scr"),
+    "delete_missing_ignored": RENAMED,
+    "delete_folder_recursive": without(RENAMED, "folder/inner.scr"),
+    "ordered": {**RENAMED, "victim.scr": "# moved\n# step\n"},
+}
+
+# Nothing may be on disk of these.
+REFUSED = [
+    "wrong_version",
+    "stale_version",
+    "overlapping",
+    "outside_workspace",
+    "climbing_path",
+    "other_scheme",
+    "annotated",
+    "snippet",
+    "create_existing",
+    "move_onto_existing",
+    "move_missing",
+    "delete_missing",
+    "delete_folder",
+    "unknown_operation",
+    "null",
+    "list",
+    "object",
+    "empty_changes",
+    "empty_edits",
+    "empty_document_changes",
+    "nonsense",
+]
+
+
+def contents(project):
+    paths = (path for path in project.root.rglob("*") if path.is_file())
+    found = {str(path.relative_to(project.root)): path.read_bytes().decode() for path in paths}
+    del found["scripted.json"]
+    return found
+
+
+@pytest.mark.parametrize("shape", sorted(APPLIED))
+def test_shapes_that_are_applied(scripted_session, shape):
+    one, session = scripted_session({"rename_shape": shape}, files=FILES)
+    result = session.ok("lsp_rename", **AT, new_name="fresh")
+    assert contents(one.project) == APPLIED[shape]
+    assert "main.scr" in result.text
+    # The servers know what is on disk now.
+    for path in ("main.scr", "fresh.scr"):
+        if path in APPLIED[shape]:
+            session.ok("lsp", action="symbols", file=path)
+
+
+@pytest.mark.parametrize("shape", REFUSED)
+def test_shapes_that_are_refused_whole(scripted_session, shape):
+    one, session = scripted_session({"rename_shape": shape}, files=FILES)
+    text = session.error("lsp_rename", **AT, new_name="fresh")
+    assert contents(one.project) == FILES
+    assert not (one.root.parent / "outside.scr").exists()
+    assert text
+
+
+def test_reversed_range(scripted_session):
+    one, session = scripted_session({"rename_shape": "reversed_range"}, files=FILES)
+    result = session.call("lsp_rename", **AT, new_name="fresh")
+    first = {**FILES, "main.scr": "# old in a comment\ndef fresh\nuse old\n"}
+    assert contents(one.project) == (FILES if result.is_error else first)
+
+
+@pytest.mark.parametrize("shape", ["range", "placeholder", "default_behavior", "method_not_found"])
+def test_prepare_that_allows(scripted_session, shape):
+    one, session = scripted_session({"prepare_shape": shape}, files=FILES)
+    session.ok("lsp_rename", **AT, new_name="fresh")
+    assert contents(one.project) == RENAMED
+
+
+@pytest.mark.parametrize("shape", ["null", "error", "wrong_range"])
+def test_prepare_that_refuses(scripted_session, shape):
+    one, session = scripted_session({"prepare_shape": shape}, files=FILES)
+    text = session.error("lsp_rename", **AT, new_name="fresh")
+    assert contents(one.project) == FILES
+    assert one.received("textDocument/rename") == []
+    assert shape != "error" or "this cannot be renamed here" in text
+
+
+def test_no_prepare_offered(scripted_session):
+    scenario = {"missing_capabilities": ["renameProvider"]}
+    one, session = scripted_session(scenario, files=FILES)
+    assert "does not offer" in session.error("lsp_rename", **AT, new_name="fresh")
+    assert contents(one.project) == FILES
+
+
+@pytest.mark.parametrize("name", ["", "9 bad", "two words", "a-b", "old", "new\nline", "x" * 5000])
+def test_names_that_are_no_names(scripted_session, name):
+    one, session = scripted_session(files=FILES)
+    session.error("lsp_rename", **AT, new_name=name)
+    assert contents(one.project) == FILES
+    assert one.received("textDocument/rename") == []
+
+
+def test_report(scripted_session):
+    _, session = scripted_session(files=FILES)
+    text = session.ok("lsp_rename", **AT, new_name="fresh").text
+    assert "main.scr" in text and "user.scr" in text
+    # What is left as text: the comment.
+    assert "main.scr:1" in text and "comment" in text
+
+
+def test_new_findings_are_reported(scripted_session):
+    # The server leaves one use behind: `use old` in user.scr is broken afterwards.
+    files = {**FILES, "user.scr": "# nothing\n", "late.scr": "use old\n"}
+    one, session = scripted_session(
+        {"rename_shape": "whole_file", "push_for_other_files": True}, files=files
+    )
+    session.ok("lsp", action="diagnostics", file="late.scr")
+    result = session.ok("lsp_rename", **AT, new_name="fresh")
+    assert contents(one.project)["late.scr"] == "use fresh\n"
+    assert "not defined" not in result.text
+
+
+def test_line_ends_and_bom_are_kept(scripted_session):
+    files = {"main.scr": "\ufeffdef old\r\nuse old\r\nmixed old\nlast old"}
+    one, session = scripted_session({"rename_shape": "changes"}, files=files)
+    session.ok("lsp_rename", file="main.scr", line=1, symbol="old", new_name="fresh")
+    assert contents(one.project)["main.scr"] == files["main.scr"].replace("old", "fresh")
+
+
+def test_a_whole_file_edit_keeps_crlf(scripted_session):
+    files = {"main.scr": "def old\r\nuse old\r\n"}
+    one, session = scripted_session({"rename_shape": "whole_file"}, files=files)
+    session.ok("lsp_rename", file="main.scr", line=1, symbol="old", new_name="fresh")
+    assert (one.root / "main.scr").read_bytes() == b"def fresh\r\nuse fresh\r\n"
+
+
+def test_permissions_and_links_are_kept(scripted_session):
+    one, session = scripted_session(files=FILES)
+    (one.root / "main.scr").chmod(0o755)
+    (one.root / "user.scr").rename(one.root / "real.scr")
+    (one.root / "user.scr").symlink_to("real.scr")
+    session.ok("lsp_rename", **AT, new_name="fresh")
+    assert (one.root / "main.scr").stat().st_mode & 0o777 == 0o755
+    assert (one.root / "user.scr").is_symlink()
+
+
+def test_read_tier_has_no_rename(scripted_session):
+    one, session = scripted_session(files=FILES, options=("--cap", "read"))
+    text = session.error("lsp_rename", **AT, new_name="fresh")
+    assert "lsp_rename" in text
+    assert contents(one.project) == FILES
+
+
+def test_without_allow_the_gate_refuses(scripted_session):
+    one, session = scripted_session(files=FILES, options=())
+    text = session.error("lsp_rename", **AT, new_name="fresh")
+    assert "--allow" in text
+    assert contents(one.project) == FILES
+
+
+def test_a_file_that_changed_meanwhile_refuses_the_whole(scripted_session):
+    # The server answers late; somebody writes in between.
+    one, session = scripted_session({"late_ms": {"textDocument/rename": 1500}}, files=FILES)
+    session.send("lsp_rename", {**AT, "new_name": "fresh"})
+    wait_until(lambda: one.received("textDocument/rename"), what="the rename request")
+    one.project.write("user.scr", "use old # changed\n")
+    result = session.receive()
+    assert result.is_error
+    assert contents(one.project) == {**FILES, "user.scr": "use old # changed\n"}
+
+
+def test_all_servers_are_told(scripted_session, tmp_path):
+    rows = []
+    for name in ("first", "second"):
+        path = tmp_path / f"{name}.json"
+        path.write_text(json.dumps({"journal": str(tmp_path / f"{name}.journal")}))
+        kind = "types" if name == "first" else "linter"
+        rows.append(server_row(path, name, kind=kind))
+    _, session = scripted_session(rows=rows, files=FILES)
+    session.ok("lsp", action="diagnostics", file="main.scr")
+    session.ok("lsp_rename", **AT, new_name="fresh")
+    session.ok("lsp", action="diagnostics", file="main.scr")
+    for name in ("first", "second"):
+        assert "def fresh" in (tmp_path / f"{name}.journal").read_text()
