@@ -15,10 +15,9 @@
 #define WB_JSON_BYTES_MAX (256 * WB_MIB)
 
 /* wire */
-#define WB_FRAME_HEADER_BYTES_MAX (16 * WB_KIB)
 #define WB_FRAME_BODY_BYTES_MAX (128 * WB_MIB)   /* one LSP or DAP message */
 #define WB_FRAME_LINE_BYTES_MAX (64 * WB_MIB)    /* one line of serve or call - */
-#define WB_FRAME_JUNK_BYTES_MAX (64 * WB_KIB)    /* bytes skipped before a header, in a row */
+#define WB_FRAME_JUNK_BYTES_MAX (64 * WB_KIB)    /* bytes skipped around a header, in a row */
 #define WB_PEER_PENDING_MAX 4096                 /* requests outstanding, each direction */
 #define WB_STREAM_QUEUE_BYTES_MAX (256 * WB_MIB) /* written but not taken by the child */
 
@@ -38,5 +37,8 @@
 #define WB_CALL_ARGUMENT_BYTES_MAX (64 * WB_MIB)
 #define WB_RESULT_TEXT_BYTES_MAX (64 * WB_KIB) /* text for the model; data is whole */
 #define WB_RUN_CALLS_MAX 256                   /* at once, in one run */
+#define WB_HOST_THREADS_MAX 1024               /* calls at once on threads of the pool */
+#define WB_CONFIG_BYTES_MAX (1 * WB_MIB)
+#define WB_TRANSCRIPT_FIELD_BYTES_MAX (256 * WB_KIB) /* arguments or text in one event */
 
 #endif

@@ -1,0 +1,54 @@
+/* card: a question or an approval, and the port through which a human sees and answers it.
+ *
+ * The interface only. Surfaces implement a port; tools and the gate ask through the run. The
+ * deadline belongs to the asker, not to the screen: ask returns at the deadline or on cancel. */
+#ifndef WB_RUN_CARD_H
+#define WB_RUN_CARD_H
+
+#include "base/arena.h"
+#include "base/cancel.h"
+#include "base/error.h"
+
+enum wb_card_kind { WB_CARD_QUESTION, WB_CARD_APPROVAL };
+
+struct wb_card_option {
+    const char *label;
+    const char *description; /* may be NULL */
+};
+
+struct wb_card {
+    enum wb_card_kind kind;
+    const char *question; /* for an approval: "Allow shell: rm -r build?" */
+    const char *context;  /* may be NULL */
+    const struct wb_card_option *options;
+    size_t n_options;
+    bool allow_free_text, multi_select;
+    const char *origin; /* which run or worker asks; NULL: the run of the conversation */
+};
+
+enum wb_card_outcome {
+    WB_CARD_ANSWERED,
+    WB_CARD_SKIPPED,
+    WB_CARD_TIMED_OUT,
+    WB_CARD_NO_OPERATOR, /* nobody is attached: at once, never after a wait */
+    WB_CARD_CANCELLED,
+};
+
+struct wb_card_answer {
+    enum wb_card_outcome outcome;
+    size_t *choices; /* indices into options, ascending; in the arena */
+    size_t n_choices;
+    const char *text; /* free text, or NULL */
+};
+
+struct wb_question_port {
+    /* Blocks until an outcome. Any thread, several at once: cards queue in the port. */
+    void (*ask)(void *ctx, const struct wb_card *card, int64_t deadline_ms,
+                struct wb_cancel *cancel, struct wb_arena *arena, struct wb_card_answer *ret);
+    void *ctx;
+};
+
+/* The port that nobody sits behind: WB_CARD_NO_OPERATOR for everything. */
+extern const struct wb_question_port wb_question_port_none;
+
+#endif
