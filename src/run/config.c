@@ -68,10 +68,14 @@ static int unknown_key(const char *dotted, struct wb_error *err)
 
 static int check_rows(const struct key *key, const struct wb_json *value, struct wb_error *err)
 {
+    if (wb_json_type(value) != WB_JSON_ARRAY) {
+        return wb_error_set(err, WB_ERROR_INVALID, "`%s` must be an array of objects", key->dotted);
+    }
     for (struct wb_json_iter it = wb_json_iter(value); wb_json_next(&it);) {
-        if (wb_json_type(it.value) != WB_JSON_OBJECT) {
-            return wb_error_set(err, WB_ERROR_INVALID, "`%s.%.64s` must be an object, not %s",
-                                key->dotted, it.key, wb_json_type_name(wb_json_type(it.value)));
+        if (wb_json_str(wb_json_get(it.value, "id")) == NULL) {
+            return wb_error_set(err, WB_ERROR_INVALID,
+                                "`%s[%zu]` must be an object with an `id` of type string",
+                                key->dotted, it.index);
         }
     }
     return 0;
@@ -96,10 +100,6 @@ static int check_value(const struct key *key, const struct wb_json *value, struc
         }
         return 0;
     case KEY_ROWS:
-        if (wb_json_type(value) != WB_JSON_OBJECT) {
-            return wb_error_set(err, WB_ERROR_INVALID, "`%s` must be an object keyed by id",
-                                key->dotted);
-        }
         return check_rows(key, value, err);
     }
     return 0;
@@ -146,13 +146,43 @@ static const struct wb_json *parse_file(struct wb_arena *arena, struct wb_span c
     return check_object(arena, "", root, ret_needs_trust, err) == 0 ? root : NULL;
 }
 
-static void put_merged(struct wb_json_writer *w, const struct wb_json *below,
-                       const struct wb_json *above)
+static const struct wb_json *find_row(const struct wb_json *rows, const struct wb_json *like)
 {
-    if (wb_json_type(below) != WB_JSON_OBJECT || wb_json_type(above) != WB_JSON_OBJECT) {
-        wb_json_put_value(w, above != NULL ? above : below);
-        return;
+    const struct wb_json *id = wb_json_get(like, "id");
+    for (struct wb_json_iter it = wb_json_iter(rows); wb_json_next(&it);) {
+        if (id != NULL && wb_json_equal(wb_json_get(it.value, "id"), id)) {
+            return it.value;
+        }
     }
+    return NULL;
+}
+
+static bool is_rows(const struct wb_json *value)
+{
+    return wb_json_get(wb_json_at(value, 0), "id") != NULL;
+}
+
+static void put_merged(struct wb_json_writer *w, const struct wb_json *below,
+                       const struct wb_json *above);
+
+static void put_merged_rows(struct wb_json_writer *w, const struct wb_json *below,
+                            const struct wb_json *above)
+{
+    wb_json_begin_array(w);
+    for (struct wb_json_iter it = wb_json_iter(below); wb_json_next(&it);) {
+        put_merged(w, it.value, find_row(above, it.value));
+    }
+    for (struct wb_json_iter it = wb_json_iter(above); wb_json_next(&it);) {
+        if (find_row(below, it.value) == NULL) {
+            wb_json_put_value(w, it.value);
+        }
+    }
+    wb_json_end_array(w);
+}
+
+static void put_merged_objects(struct wb_json_writer *w, const struct wb_json *below,
+                               const struct wb_json *above)
+{
     wb_json_begin_object(w);
     for (struct wb_json_iter it = wb_json_iter(below); wb_json_next(&it);) {
         wb_json_key(w, it.key);
@@ -165,6 +195,18 @@ static void put_merged(struct wb_json_writer *w, const struct wb_json *below,
         }
     }
     wb_json_end_object(w);
+}
+
+static void put_merged(struct wb_json_writer *w, const struct wb_json *below,
+                       const struct wb_json *above)
+{
+    if (wb_json_type(below) == WB_JSON_OBJECT && wb_json_type(above) == WB_JSON_OBJECT) {
+        put_merged_objects(w, below, above);
+    } else if (is_rows(below) && is_rows(above)) {
+        put_merged_rows(w, below, above);
+    } else {
+        wb_json_put_value(w, above != NULL ? above : below);
+    }
 }
 
 /* Lays `above` over the root. */
