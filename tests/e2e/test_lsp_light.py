@@ -19,7 +19,6 @@ class TestJson(LspSuite):
         "implementation",
         "references",
         "workspace_symbols",
-        "code_actions",
     )
 
 

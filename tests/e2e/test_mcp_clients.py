@@ -23,31 +23,36 @@ def command(workspace, *options):
     return [BINARY, "serve", "--workspace", str(workspace), *options]
 
 
-async def python_client(argv, env):
-    from mcp import ClientSession, StdioServerParameters
-    from mcp.client.stdio import stdio_client
+async def python_client(argv, env, mode):
+    from mcp import Client, StdioServerParameters
 
     server = StdioServerParameters(command=argv[0], args=argv[1:], env=env)
-    async with stdio_client(server) as (reader, writer):
-        async with ClientSession(reader, writer) as session:
-            await session.initialize()
-            listed = await session.list_tools()
-            good = await session.call_tool("read", {"path": "a.txt"})
-            bad = await session.call_tool("read", {"path": "absent"})
-            return [tool.name for tool in listed.tools], good, bad, listed.model_dump_json()
+    async with Client(server, mode=mode) as client:
+        listed = await client.list_tools()
+        good = await client.call_tool("read", {"path": "a.txt"})
+        bad = await client.call_tool("read", {"path": "absent"})
+        return client.session.protocol_version, listed, good, bad
 
 
 @pytest.mark.parametrize("options", [(), ("--cap", "read")])
-def test_python_sdk(werkbank, workspace, options):
+@pytest.mark.parametrize(
+    "mode, version",
+    [("legacy", "2025-11-25"), ("auto", "2026-07-28"), ("2026-07-28", "2026-07-28")],
+)
+def test_python_sdk(werkbank, workspace, options, mode, version):
     import anyio
 
-    names, good, bad, dump = anyio.run(python_client, command(workspace, *options), werkbank.env)
-    assert {"read", "lsp"} <= set(names)
-    assert "two" in good.content[0].text
-    assert bad.isError
+    argv = command(workspace, *options)
+    spoken, listed, good, bad = anyio.run(python_client, argv, werkbank.env, mode)
+    names = {tool.name for tool in listed.tools}
+    assert spoken == version
+    assert {"read", "lsp"} <= names
+    assert "two" in good.content[0].text and not good.is_error
+    assert bad.is_error
     if options:
-        assert not set(names) & WRITE_AND_EXEC
-        assert "lsp_rename" not in dump and "apply_patch" not in dump and "shell" not in dump
+        assert not names & WRITE_AND_EXEC
+        dump = listed.model_dump_json()
+        assert not [name for name in ("lsp_rename", "apply_patch", "shell") if name in dump]
 
 
 SCRIPT = """
