@@ -49,7 +49,7 @@ def test_host_killed_with_a_real_server(werkbank, tmp_path, rng):
 
 
 def test_server_killed_in_the_middle(serve, scripted, rng):
-    one = scripted({"late_ms": {"textDocument/hover": 50}}, settings={"lsp": {"restarts": 1000}})
+    one = scripted({"late_ms": {"textDocument/hover": 50}})
     client = serve(one.root, *one.options())
     client.ok("lsp", **AT)
     before = len(descriptors(client.pid))

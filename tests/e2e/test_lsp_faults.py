@@ -14,7 +14,7 @@ from harness.scripted import MAIN, server_row
 NAVIGATION = ["definition", "type_definition", "implementation", "references", "hover"]
 
 # Deadlines that a test can wait for; the program's own are for big projects.
-SHORT = {"lsp": {"request_ms": 2000}}
+SHORT = {"lsp": {"request_timeout_ms": 2000, "start_timeout_ms": 10000}}
 
 HELLO = {"file": "main.scr", "line": 3, "symbol": "hello"}
 BROKEN = "def hello\nERROR it is broken\n"
@@ -469,9 +469,9 @@ def test_reload_starts_a_new_process(scripted_session):
 
 
 def test_an_idle_server_is_stopped(scripted_session):
-    one, session = scripted_session(settings={"lsp": {"idle_stop_s": 1}})
+    one, session = scripted_session(settings={"lsp": {"idle_stop_ms": 1000}})
     session.ok("lsp", action="hover", **HELLO)
-    wait_until(lambda: one.journal("stop"), what="the idle stop")
+    wait_until(lambda: one.journal("stop"), seconds=90, what="the idle stop")
     assert "def hello" in session.ok("lsp", action="hover", **HELLO).text
     assert len(one.pids()) == 2
 
