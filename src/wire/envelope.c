@@ -74,7 +74,7 @@ int wb_envelope_result(const struct wb_envelope_sink *sink, struct wb_span id_js
 }
 
 int wb_envelope_error(const struct wb_envelope_sink *sink, struct wb_span id_json, int64_t code,
-                      const char *message, struct wb_error *err)
+                      const char *message, struct wb_span data_json, struct wb_error *err)
 {
     WB_AUTO(wb_text_done) struct wb_text error = {0};
     struct wb_json_writer w;
@@ -83,6 +83,10 @@ int wb_envelope_error(const struct wb_envelope_sink *sink, struct wb_span id_jso
     wb_json_begin_object(&w);
     wb_json_member_int(&w, "code", code);
     wb_json_member_str(&w, "message", message);
+    if (data_json.len > 0) {
+        wb_json_key(&w, "data");
+        wb_json_put_raw(&w, data_json);
+    }
     wb_json_end_object(&w);
     return send_response(sink, id_json, WB_SPAN(",\"error\":"), wb_text_span(&error), err);
 }

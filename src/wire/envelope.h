@@ -13,7 +13,7 @@ struct wb_envelope_sink {
 };
 
 /* Each returns what write returns. method: a plain name, nothing in it is escaped. Empty params are
- * left out. id_json: the id as the other side wrote it. */
+ * left out, empty data too. id_json: the id as the other side wrote it. */
 int wb_envelope_request(const struct wb_envelope_sink *sink, int64_t id, const char *method,
                         struct wb_span params_json, struct wb_error *err);
 int wb_envelope_notification(const struct wb_envelope_sink *sink, const char *method,
@@ -21,6 +21,6 @@ int wb_envelope_notification(const struct wb_envelope_sink *sink, const char *me
 int wb_envelope_result(const struct wb_envelope_sink *sink, struct wb_span id_json,
                        struct wb_span result_json, struct wb_error *err);
 int wb_envelope_error(const struct wb_envelope_sink *sink, struct wb_span id_json, int64_t code,
-                      const char *message, struct wb_error *err);
+                      const char *message, struct wb_span data_json, struct wb_error *err);
 
 #endif

@@ -126,11 +126,24 @@ int wb_peer_reply(struct wb_peer *peer, struct wb_span id, struct wb_span result
     return check_open(peer, err) == 0 ? wb_envelope_result(&peer->sink, id, result_json, err) : -1;
 }
 
+int wb_peer_reply_error_data(struct wb_peer *peer, struct wb_span id, int64_t code,
+                             const char *message, struct wb_span data_json, struct wb_error *err)
+{
+    count_reply(peer);
+    return check_open(peer, err) == 0
+               ? wb_envelope_error(&peer->sink, id, code, message, data_json, err)
+               : -1;
+}
+
 int wb_peer_reply_error(struct wb_peer *peer, struct wb_span id, int64_t code, const char *message,
                         struct wb_error *err)
 {
+    return wb_peer_reply_error_data(peer, id, code, message, (struct wb_span){0}, err);
+}
+
+void wb_peer_forget_request(struct wb_peer *peer)
+{
     count_reply(peer);
-    return check_open(peer, err) == 0 ? wb_envelope_error(&peer->sink, id, code, message, err) : -1;
 }
 
 /* --- requests of ours --- */
@@ -374,7 +387,7 @@ static void report_garbage(struct wb_peer *peer, const char *what)
 static void refuse_message(struct wb_peer *peer, struct wb_span id, int64_t code, const char *what)
 {
     report_garbage(peer, what);
-    (void)wb_envelope_error(&peer->sink, id, code, what, NULL);
+    (void)wb_envelope_error(&peer->sink, id, code, what, (struct wb_span){0}, NULL);
 }
 
 /* The id as JSON text, or null where it is none that could be answered. */

@@ -111,5 +111,11 @@ WB_MUST_CHECK int wb_peer_reply(struct wb_peer *peer, struct wb_span id, struct 
                                 struct wb_error *err);
 WB_MUST_CHECK int wb_peer_reply_error(struct wb_peer *peer, struct wb_span id, int64_t code,
                                       const char *message, struct wb_error *err);
+/* The same with the error's data, a JSON value. */
+WB_MUST_CHECK int wb_peer_reply_error_data(struct wb_peer *peer, struct wb_span id, int64_t code,
+                                           const char *message, struct wb_span data_json,
+                                           struct wb_error *err);
+/* One request of the other side will get no answer: it was cancelled, and MCP wants none then. */
+void wb_peer_forget_request(struct wb_peer *peer);
 
 #endif
