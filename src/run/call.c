@@ -64,12 +64,17 @@ static void begin_call(struct wb_run *run, struct wb_active_call *active, const 
     }
 }
 
-static void end_call(struct wb_active_call *active)
+/* The call is done: from here on the caller's token is the caller's alone. */
+static void leave_token(struct wb_active_call *active)
 {
-    struct wb_run *run = active->call.run;
     if (active->options.cancel != NULL) {
         wb_cancel_hook_remove(active->options.cancel, &active->caller_hook);
     }
+}
+
+static void end_call(struct wb_active_call *active)
+{
+    struct wb_run *run = active->call.run;
     pthread_mutex_lock(&run->lock);
     while (active->n_pins > 0) {
         wb_cond_wait(&run->changed, &run->lock, WB_NEVER);
@@ -290,6 +295,7 @@ void wb_run_call(struct wb_run *run, const char *tool_name, struct wb_span argum
     struct wb_active_call active;
     begin_call(run, &active, tool_name, options);
     execute(&active, tool_name, arguments_json, ret);
+    leave_token(&active);
     end_call(&active);
 }
 
@@ -309,6 +315,7 @@ static void run_job(void *ctx)
     struct wb_result result;
     execute(&job->active, job->tool_name, (struct wb_span){job->arguments, job->arguments_len},
             &result);
+    leave_token(&job->active);
     job->on_done(job->ctx, &result);
     end_call(&job->active);
     free(job->tool_name);

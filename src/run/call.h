@@ -16,7 +16,7 @@ struct wb_run;
 
 struct wb_call_options {
     int64_t deadline_ms;      /* 0: none of the caller's */
-    struct wb_cancel *cancel; /* may be NULL; outlives the call */
+    struct wb_cancel *cancel; /* may be NULL; needed until the result is given */
     /* Long work says where it is. done/total may be 0: unknown. Any thread. May be NULL. */
     void (*on_progress)(void *ctx, const char *message, int64_t done, int64_t total);
     void *ctx;
