@@ -105,6 +105,11 @@ static void *alloc_large(struct wb_arena *arena, size_t bytes)
     return chunk->data;
 }
 
+static size_t aligned(size_t bytes)
+{
+    return (WB_MAX(bytes, 1) + ALIGNMENT - 1) & ~(ALIGNMENT - 1);
+}
+
 static size_t next_chunk_bytes(const struct wb_arena *arena, size_t need)
 {
     size_t bytes = arena->head != NULL ? arena->head->bytes * 2 : CHUNK_BYTES_MIN;
@@ -122,7 +127,7 @@ void *wb_arena_alloc(struct wb_arena *arena, size_t bytes)
     if (bytes > SIZE_MAX / 2) {
         return wb_alloc(bytes); /* aborts: no such block exists */
     }
-    bytes = (WB_MAX(bytes, 1) + ALIGNMENT - 1) & ~(ALIGNMENT - 1);
+    bytes = aligned(bytes);
     if (bytes > left) {
         if (bytes > CHUNK_BYTES_MAX / 2) {
             return alloc_large(arena, bytes);
@@ -142,6 +147,39 @@ void *wb_arena_alloc_array(struct wb_arena *arena, size_t count, size_t item_byt
         return wb_alloc_array(count, item_bytes); /* aborts */
     }
     return wb_arena_alloc(arena, bytes);
+}
+
+/* The link to the newest chunk that holds nothing but this block, or NULL. */
+static struct wb_arena_chunk **find_own_chunk(struct wb_arena *arena, const void *ptr, size_t bytes)
+{
+    struct wb_arena_chunk **link = &arena->head;
+
+    if (*link != NULL && (*link)->data != ptr) {
+        link = &(*link)->next;
+    }
+    if (*link == NULL || (*link)->data != ptr || (*link)->bytes != aligned(bytes)) {
+        return NULL;
+    }
+    return link;
+}
+
+void *wb_arena_grow(struct wb_arena *arena, void *ptr, size_t old_bytes, size_t bytes)
+{
+    if (bytes <= old_bytes) {
+        return ptr;
+    }
+    struct wb_arena_chunk **own = find_own_chunk(arena, ptr, old_bytes);
+    if (own == NULL || bytes > SIZE_MAX / 2) {
+        return memcpy(wb_arena_alloc(arena, bytes), ptr, old_bytes);
+    }
+    bytes = aligned(bytes);
+    arena->total_bytes += bytes - (*own)->bytes;
+    *own = wb_realloc(*own, sizeof(**own) + bytes);
+    (*own)->bytes = bytes;
+    if (own == &arena->head) {
+        arena->used_bytes = bytes;
+    }
+    return (*own)->data;
 }
 
 char *wb_arena_strdup(struct wb_arena *arena, const char *cstr)

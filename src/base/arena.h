@@ -26,6 +26,9 @@ void wb_arena_adopt(struct wb_arena *arena, struct wb_arena *from);
 /* Zeroed, aligned for any type. */
 void *wb_arena_alloc(struct wb_arena *arena, size_t bytes);
 void *wb_arena_alloc_array(struct wb_arena *arena, size_t count, size_t item_bytes);
+/* A larger block with the contents of the old one, not zeroed behind them. The newest of the large
+ * blocks grows where it is; of others the old block stays in the arena until its end. */
+void *wb_arena_grow(struct wb_arena *arena, void *ptr, size_t old_bytes, size_t bytes);
 
 /* NUL-terminated copies. */
 char *wb_arena_strdup(struct wb_arena *arena, const char *cstr);

@@ -6,6 +6,7 @@
  * string of a document is valid UTF-8. */
 #include "base/json.h"
 
+#include <endian.h>
 #include <stdlib.h>
 #include <yyjson.h>
 
@@ -30,12 +31,7 @@ static void *alloc_from_arena(void *arena, size_t bytes)
 
 static void *realloc_from_arena(void *arena, void *ptr, size_t old_bytes, size_t bytes)
 {
-    if (bytes <= old_bytes) {
-        return ptr;
-    }
-    void *grown = wb_arena_alloc(arena, bytes);
-    memcpy(grown, ptr, old_bytes);
-    return grown;
+    return wb_arena_grow(arena, ptr, old_bytes, bytes);
 }
 
 static void free_in_arena(void *arena, void *ptr)
@@ -44,30 +40,82 @@ static void free_in_arena(void *arena, void *ptr)
     (void)ptr;
 }
 
+#define EVERY_BYTE(c) (0x0101010101010101U * (uint8_t)(c))
+
+/* Marks the zero bytes of a word. What lies above the lowest mark may be wrong. */
+static uint64_t mark_zeros(uint64_t word)
+{
+    return (word - EVERY_BYTE(0x01)) & ~word & EVERY_BYTE(0x80);
+}
+
+static uint64_t mark_in_string(uint64_t word)
+{
+    return mark_zeros(word ^ EVERY_BYTE('"')) | mark_zeros(word ^ EVERY_BYTE('\\'));
+}
+
+/* The four brackets are equal but for the bits 0x26. So are `_`, `Y` and `y`, which are rare
+ * outside of strings, and harmless. */
+static uint64_t mark_outside(uint64_t word)
+{
+    return mark_zeros(word ^ EVERY_BYTE('"')) |
+           mark_zeros((word | EVERY_BYTE(0x26)) ^ EVERY_BYTE('[' | 0x26));
+}
+
+/* The eight bytes at `at`, with zeros behind the end; the first byte is the lowest. */
+static inline uint64_t load_word(struct wb_span text, size_t at)
+{
+    uint64_t word = 0;
+
+    if (text.len - at >= sizeof(word)) {
+        memcpy(&word, text.ptr + at, sizeof(word));
+    } else {
+        memcpy(&word, text.ptr + at, text.len - at);
+    }
+    return le64toh(word);
+}
+
+/* The offset of the first marked byte at or behind `at`, or at least the length if none is. */
+static inline size_t find_mark(struct wb_span text, size_t at, uint64_t (*mark)(uint64_t))
+{
+    for (; at < text.len; at += 8) {
+        uint64_t marks = mark(load_word(text, at));
+
+        if (marks != 0) {
+            return at + (size_t)__builtin_ctzll(marks) / 8;
+        }
+    }
+    return at;
+}
+
 /* The offset behind the string that begins at `at` (behind its opening quote). */
 static size_t skip_string(struct wb_span text, size_t at)
 {
-    while (at < text.len && text.ptr[at] != '"') {
-        at += text.ptr[at] == '\\' ? 2 : 1;
+    for (;;) {
+        at = find_mark(text, at, mark_in_string);
+        if (at >= text.len || text.ptr[at] == '"') {
+            return at + 1;
+        }
+        at += 2; /* an escape */
     }
-    return at + 1;
 }
 
 /* The offset of the bracket that opens one level too many, or SIZE_MAX. Only counts: whether the
- * brackets match is the parser's question. */
+ * brackets match is the parser's question. Comes before the parser because a text of nothing but
+ * brackets would grow to many times its size there. */
 static size_t find_too_deep(struct wb_span text)
 {
     size_t depth = 0;
+    size_t at = 0;
 
-    for (size_t at = 0; at < text.len;) {
-        switch (text.ptr[at]) {
+    while ((at = find_mark(text, at, mark_outside)) < text.len) {
+        switch (text.ptr[at++]) {
         case '"':
-            at = skip_string(text, at + 1);
-            continue;
+            at = skip_string(text, at);
+            break;
         case '[':
         case '{':
             if (++depth > WB_JSON_DEPTH_MAX) {
-                return at;
+                return at - 1;
             }
             break;
         case ']':
@@ -77,7 +125,6 @@ static size_t find_too_deep(struct wb_span text)
         default:
             break;
         }
-        at++;
     }
     return SIZE_MAX;
 }

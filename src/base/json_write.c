@@ -8,6 +8,8 @@
 
 #include "base/json.h"
 
+#define REPLACEMENT_UTF8 "\xEF\xBF\xBD" /* U+FFFD */
+
 /* One entry of the writer's stack. Entry 0 is the text itself, which takes one value. */
 enum {
     IN_OBJECT = 1,
@@ -110,6 +112,7 @@ static size_t plain_prefix(struct wb_span s)
     return i;
 }
 
+/* What stands for a byte that cannot stand for itself: not plain, not part of valid UTF-8. */
 static void add_escape(struct wb_text *out, unsigned char c)
 {
     static const char short_escapes[] = {
@@ -117,34 +120,48 @@ static void add_escape(struct wb_text *out, unsigned char c)
         ['\n'] = 'n', ['\r'] = 'r',  ['\t'] = 't',
     };
 
-    if (short_escapes[c] != 0) {
+    if (c >= 0x80) {
+        wb_text_add_str(out, REPLACEMENT_UTF8);
+    } else if (short_escapes[c] != 0) {
         wb_text_add(out, (char[]){'\\', short_escapes[c]}, 2);
     } else {
         wb_text_printf(out, "\\u%04x", c);
     }
 }
 
-static void add_string(struct wb_text *out, struct wb_span s)
+/* Length of the bytes in front that are written as they are: plain ones and valid UTF-8. */
+static size_t literal_prefix(struct wb_span s)
 {
+    size_t len = 0;
     uint32_t codepoint;
 
+    while (len < s.len) {
+        struct wb_span rest = {s.ptr + len, s.len - len};
+        size_t step = plain_prefix(rest);
+
+        if (step == 0 && (unsigned char)rest.ptr[0] >= 0x80) {
+            step = wb_utf8_decode(rest.ptr, rest.len, &codepoint);
+        }
+        if (step == 0) {
+            break;
+        }
+        len += step;
+    }
+    return len;
+}
+
+static void add_string(struct wb_text *out, struct wb_span s)
+{
     wb_text_reserve(out, s.len + 2);
     wb_text_add_char(out, '"');
-    while (s.len != 0) {
-        size_t step = plain_prefix(s);
+    for (size_t at = 0; at < s.len; at++) {
+        size_t len = literal_prefix((struct wb_span){s.ptr + at, s.len - at});
 
-        if (step != 0) {
-            wb_text_add(out, s.ptr, step);
-        } else if ((unsigned char)s.ptr[0] < 0x80) {
-            add_escape(out, (unsigned char)s.ptr[0]);
-            step = 1;
-        } else {
-            step = wb_utf8_decode(s.ptr, s.len, &codepoint);
-            wb_text_add_utf8(out, (struct wb_span){s.ptr, WB_MAX(step, 1)});
-            step = WB_MAX(step, 1);
+        wb_text_add(out, s.ptr + at, len);
+        at += len;
+        if (at < s.len) {
+            add_escape(out, (unsigned char)s.ptr[at]);
         }
-        s.ptr += step;
-        s.len -= step;
     }
     wb_text_add_char(out, '"');
 }

@@ -114,6 +114,49 @@ static void strings_are_copied_and_terminated(void **state)
     assert_int_equal(strlen(wb_arena_printf(&arena, "%*d", 9999, 1)), 9999);
 }
 
+/* Small and large blocks, first in the arena and not, grow again and again with another block
+ * allocated between. */
+static void grow_keeps_contents(void **state)
+{
+    WB_AUTO(wb_arena_done) struct wb_arena arena = {0};
+
+    (void)state;
+    for (size_t start = 10; start < 4 * WB_MIB; start *= 7) {
+        size_t size = start;
+        char *block = wb_arena_alloc(&arena, size);
+
+        memset(block, 'b', size);
+        while (size < 3 * WB_MIB) {
+            size_t larger = size + size / 2;
+
+            block = wb_arena_grow(&arena, block, size, larger);
+            memset(block + size, 'b', larger - size);
+            memset(wb_arena_alloc(&arena, 100), 'x', 100);
+            size = larger;
+        }
+        for (size_t i = 0; i < size; i++) {
+            assert_int_equal(block[i], 'b');
+        }
+        assert_ptr_equal(wb_arena_grow(&arena, block, size, size), block);
+        assert_true(is_zero(wb_arena_alloc(&arena, 5000), 5000));
+    }
+}
+
+static void large_block_grows_where_it_is(void **state)
+{
+    WB_AUTO(wb_arena_done) struct wb_arena arena = {0};
+
+    (void)state;
+    for (int first = 0; first < 2; first++) {
+        size_t before = arena.total_bytes;
+        void *block = wb_arena_alloc(&arena, 2 * WB_MIB);
+
+        wb_arena_grow(&arena, block, 2 * WB_MIB, 9 * WB_MIB);
+        assert_int_equal(arena.total_bytes, before + 9 * WB_MIB);
+        wb_arena_alloc(&arena, 1);
+    }
+}
+
 static void push_grows_and_zeroes(void **state)
 {
     WB_AUTO(wb_arena_done) struct wb_arena arena = {0};
@@ -143,6 +186,8 @@ int main(void)
         cmocka_unit_test(clear_gives_a_large_only_chunk_back),
         cmocka_unit_test(chunks_stay_within_bounds),
         cmocka_unit_test(strings_are_copied_and_terminated),
+        cmocka_unit_test(grow_keeps_contents),
+        cmocka_unit_test(large_block_grows_where_it_is),
         cmocka_unit_test(push_grows_and_zeroes),
     };
 
