@@ -5,6 +5,8 @@
 
 #include "base/json.h"
 
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
 #define REQUIRE(condition)                                                                         \
     do {                                                                                           \
         if (!(condition)) {                                                                        \

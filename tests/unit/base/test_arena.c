@@ -157,6 +157,28 @@ static void large_block_grows_where_it_is(void **state)
     }
 }
 
+static void adopted_blocks_live_on(void **state)
+{
+    WB_AUTO(wb_arena_done) struct wb_arena arena = {0};
+
+    (void)state;
+    for (int round = 0; round < 3; round++) { /* into an empty arena, then into a used one */
+        WB_AUTO(wb_arena_done) struct wb_arena from = {0};
+        size_t before = arena.total_bytes;
+        char *small = wb_arena_strdup(&from, "small");
+        char *large = wb_arena_alloc(&from, 2 * WB_MIB);
+        size_t moved = from.total_bytes;
+
+        wb_arena_adopt(&arena, &from);
+        assert_int_equal(arena.total_bytes, before + moved);
+        assert_int_equal(from.total_bytes, 0);
+        assert_string_equal(small, "small");
+        assert_true(is_zero(large, 2 * WB_MIB));
+        wb_arena_adopt(&arena, &from); /* an empty one */
+        assert_true(is_zero(wb_arena_alloc(&arena, 5000), 5000));
+    }
+}
+
 static void push_grows_and_zeroes(void **state)
 {
     WB_AUTO(wb_arena_done) struct wb_arena arena = {0};
@@ -188,6 +210,7 @@ int main(void)
         cmocka_unit_test(strings_are_copied_and_terminated),
         cmocka_unit_test(grow_keeps_contents),
         cmocka_unit_test(large_block_grows_where_it_is),
+        cmocka_unit_test(adopted_blocks_live_on),
         cmocka_unit_test(push_grows_and_zeroes),
     };
 
