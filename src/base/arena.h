@@ -12,12 +12,12 @@ struct wb_arena_chunk;
 
 struct wb_arena {
     struct wb_arena_chunk *head;
-    size_t used_bytes; /* of the head chunk */
+    size_t used_bytes;  /* of the head chunk */
     size_t total_bytes; /* of all chunks, for limits and tests */
 };
 
 void wb_arena_init(struct wb_arena *arena);
-void wb_arena_done(struct wb_arena *arena); /* also usable as WB_AUTO(wb_arena_done) */
+void wb_arena_done(struct wb_arena *arena);  /* also usable as WB_AUTO(wb_arena_done) */
 void wb_arena_clear(struct wb_arena *arena); /* keeps one chunk for reuse */
 /* Moves everything of `from` into arena without copying: pointers stay valid and now live as long
  * as arena. `from` is empty afterwards. */
@@ -43,7 +43,7 @@ WB_PRINTF(2, 3) char *wb_arena_printf(struct wb_arena *arena, const char *fmt, .
 #define WB_ARENA_PUSH(arena, items, count, capacity)                                               \
     ({                                                                                             \
         if ((count) == (capacity)) {                                                               \
-            size_t wb_cap = (capacity) != 0 ? (capacity) * 2 : 8;                                  \
+            size_t wb_cap = (capacity) != 0 ? 2 * (capacity) : 8;                                  \
             void *wb_new = wb_arena_alloc_array((arena), wb_cap, sizeof(*(items)));                \
             if ((count) != 0) {                                                                    \
                 memcpy(wb_new, (items), (count) * sizeof(*(items)));                               \

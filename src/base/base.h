@@ -36,7 +36,7 @@
     })
 
 /* The structure that holds `member` at address `ptr`. */
-#define WB_CONTAINER_OF(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))
+#define WB_CONTAINER_OF(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
 
 /* Borrowed bytes. Not NUL-terminated unless the function that made it says so. */
 struct wb_span {
@@ -92,7 +92,7 @@ void wb_free_p(void *pointer_to_pointer);
 #define WB_GROW(items, capacity, need)                                                             \
     do {                                                                                           \
         if ((need) > (capacity)) {                                                                 \
-            size_t wb_cap = (capacity) != 0 ? (capacity) * 2 : 8;                                  \
+            size_t wb_cap = (capacity) != 0 ? 2 * (capacity) : 8;                                  \
             while (wb_cap < (need)) {                                                              \
                 wb_cap *= 2;                                                                       \
             }                                                                                      \

@@ -26,7 +26,7 @@
 #define WB_CHILD_ARGS_MAX 4096
 
 /* files */
-#define WB_FILE_BYTES_MAX (64 * WB_MIB)   /* read, edit, write: one file */
+#define WB_FILE_BYTES_MAX (64 * WB_MIB) /* read, edit, write: one file */
 #define WB_PATH_BYTES_MAX 4096
 #define WB_WALK_DEPTH_MAX 200
 #define WB_WALK_ENTRIES_MAX 5000000
