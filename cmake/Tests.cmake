@@ -38,7 +38,7 @@ function(wb_e2e_test name)
         set(arg_TIMEOUT 300)
     endif()
     add_test(NAME e2e.${name}
-             COMMAND ${WB_TOOLS_DIR}/python/bin/python -m pytest -q -p no:cacheprovider
+             COMMAND ${WB_TOOLS_DIR}/pip/tests/bin/python -m pytest -q -p no:cacheprovider
                      ${CMAKE_CURRENT_SOURCE_DIR}/test_${name}.py)
     set_tests_properties(e2e.${name} PROPERTIES
         TIMEOUT ${arg_TIMEOUT}
