@@ -7,14 +7,15 @@
 #include "base/arena.h"
 #include "base/json.h"
 
+/* Styles of identifiers; catalogue/README.md says what each allows. */
 enum wb_identifier_style {
-    WB_IDENTIFIER_C,      /* letters, digits, _, non-ASCII letters; no digit first */
-    WB_IDENTIFIER_DOLLAR, /* also $ */
-    WB_IDENTIFIER_DASH,   /* also - inside */
-    WB_IDENTIFIER_RUBY,   /* a sigil (@, @@, $) before, one of ? ! = behind */
-    WB_IDENTIFIER_SIGIL,  /* $ @ % & before (PHP, Perl, shells) */
-    WB_IDENTIFIER_LISP,   /* anything but white space, brackets, quotes */
-    WB_IDENTIFIER_PRIME,  /* ' inside and at the end (Haskell, OCaml, F#) */
+    WB_IDENTIFIER_C,
+    WB_IDENTIFIER_DOLLAR,
+    WB_IDENTIFIER_DASH,
+    WB_IDENTIFIER_PRIME,
+    WB_IDENTIFIER_RUBY,
+    WB_IDENTIFIER_SIGIL,
+    WB_IDENTIFIER_LISP,
 };
 
 struct wb_language {

@@ -104,13 +104,13 @@ void wb_peer_drop(struct wb_peer *peer, struct wb_peer_pending *pending);
 /* Requests outstanding in our direction (idle tests: a server with one is not idle). */
 size_t wb_peer_pending_count(struct wb_peer *peer);
 
-WB_MUST_CHECK int wb_peer_notify(struct wb_peer *peer, const char *method,
-                                 struct wb_span params_json, struct wb_error *err);
+int wb_peer_notify(struct wb_peer *peer, const char *method, struct wb_span params_json,
+                   struct wb_error *err);
 /* Answers a request, once. result_json empty: null. */
-WB_MUST_CHECK int wb_peer_reply(struct wb_peer *peer, struct wb_span id, struct wb_span result_json,
-                                struct wb_error *err);
-WB_MUST_CHECK int wb_peer_reply_error(struct wb_peer *peer, struct wb_span id, int64_t code,
-                                      const char *message, struct wb_error *err);
+int wb_peer_reply(struct wb_peer *peer, struct wb_span id, struct wb_span result_json,
+                  struct wb_error *err);
+int wb_peer_reply_error(struct wb_peer *peer, struct wb_span id, int64_t code, const char *message,
+                        struct wb_error *err);
 /* The same with the error's data, a JSON value. */
 WB_MUST_CHECK int wb_peer_reply_error_data(struct wb_peer *peer, struct wb_span id, int64_t code,
                                            const char *message, struct wb_span data_json,

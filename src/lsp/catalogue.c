@@ -1,0 +1,474 @@
+/* catalogue: see catalogue.h. */
+#include "lsp/catalogue.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+
+#include "base/limits.h"
+#include "base/map.h"
+#include "run/table.h"
+#include "sys/file.h"
+#include "sys/ignore.h"
+#include "sys/path.h"
+#include "sys/walk.h"
+
+#define FILES_LOOKED_AT_MAX 20000 /* of a workspace, for what it calls for */
+#define HEAD_BYTES 256            /* of a file without a telling name, for its interpreter */
+
+extern const char wb_language_servers_json[];
+extern const size_t wb_language_servers_json_len;
+
+struct wb_catalogue {
+    struct wb_arena arena;
+    const struct wb_languages *languages;
+    struct wb_server_row *rows;
+    size_t count, capacity;
+};
+
+/* Reading rows. */
+
+static int read_choice(const struct wb_json *value, const char *const *names, size_t n,
+                       int otherwise)
+{
+    const char *name = wb_json_str_or(value, "");
+    for (size_t i = 0; i < n; i++) {
+        if (wb_str_equal(names[i], name)) {
+            return (int)i;
+        }
+    }
+    return otherwise;
+}
+
+static const char *const **read_commands(struct wb_arena *arena, const struct wb_json *array)
+{
+    const char *const **commands =
+        wb_arena_alloc_array(arena, wb_json_count(array) + 1, sizeof(*commands));
+    size_t n = 0;
+    for (struct wb_json_iter it = wb_json_iter(array); wb_json_next(&it);) {
+        const char **words = wb_table_strings(arena, it.value);
+        if (words[0] != NULL) {
+            commands[n++] = (const char *const *)words;
+        }
+    }
+    return commands;
+}
+
+static void read_behaviour(const struct wb_json *json, struct wb_server_row *row)
+{
+    static const char *const kinds[] = {"types", "linter", "text"};
+    static const char *const modes[] = {"push", "pull", "both"};
+    static const char *const ready[] = {"at_once", "progress", "server_status", "language_status"};
+    row->kind = (enum wb_server_kind)read_choice(wb_json_get(json, "kind"), kinds, 3, 0);
+    row->diagnostics = (enum wb_diagnostics_mode)read_choice(wb_json_get(json, "diagnostics"),
+                                                             modes, 3, WB_DIAGNOSTICS_BOTH);
+    row->ready = (enum wb_ready_mode)read_choice(wb_json_get(json, "ready"), ready, 4, 0);
+    row->declare_pull = wb_json_bool(wb_json_get(json, "declare_pull"), true);
+    row->versions = wb_json_bool(wb_json_get(json, "versions"), false);
+    row->clean_push = wb_json_bool(wb_json_get(json, "clean_push"), true);
+    row->want_diagnostics = wb_json_bool(wb_json_get(json, "want_diagnostics"), false);
+    row->offset_encoding = wb_json_bool(wb_json_get(json, "offset_encoding"), false);
+    row->settle_ms = wb_json_int_or(wb_json_get(json, "settle_ms"), 0);
+    row->memory_bytes = wb_json_int_or(wb_json_get(json, "memory_mb"), 0) * (int64_t)WB_MIB;
+    row->tested = wb_json_bool(wb_json_get(json, "tested"), false);
+}
+
+static void read_row(struct wb_arena *arena, const struct wb_json *json, struct wb_server_row *row)
+{
+    row->id = wb_json_str(wb_json_get(json, "id"));
+    row->languages = wb_table_strings(arena, wb_json_get(json, "languages"));
+    row->markers = wb_table_strings(arena, wb_json_get(json, "markers"));
+    row->outer_markers = wb_table_strings(arena, wb_json_get(json, "outer_markers"));
+    row->commands = read_commands(arena, wb_json_get(json, "commands"));
+    row->local = wb_table_strings(arena, wb_json_get(json, "local"));
+    row->group = wb_json_str(wb_json_get(json, "group"));
+    row->priority = wb_json_int_or(wb_json_get(json, "priority"), 100);
+    row->initialization_options = wb_json_get(json, "initialization_options");
+    row->settings = wb_json_get(json, "settings");
+    row->env = wb_json_get(json, "env");
+    row->install = wb_json_str(wb_json_get(json, "install"));
+    row->url = wb_json_str(wb_json_get(json, "url"));
+    row->hash = wb_hash(wb_json_write(arena, json));
+    read_behaviour(json, row);
+}
+
+static int load(struct wb_catalogue *catalogue, const struct wb_json *config_root,
+                struct wb_error *err)
+{
+    struct wb_arena *arena = &catalogue->arena;
+    /* Rows point into the configuration: keep a copy for the catalogue's life. */
+    const struct wb_json *config = wb_json_parse(arena, wb_json_write(arena, config_root), NULL);
+    struct wb_span built_in = {wb_language_servers_json, wb_language_servers_json_len};
+    struct wb_table table;
+    catalogue->languages = wb_languages_load(arena, wb_json_get(config, "languages"), err);
+    if (catalogue->languages == NULL ||
+        wb_table_load(arena, built_in, "servers", wb_json_get(config, "servers"), &table, err) <
+            0) {
+        return -1;
+    }
+    for (size_t i = 0; i < table.count; i++) {
+        read_row(arena, table.rows[i],
+                 WB_ARENA_PUSH(arena, catalogue->rows, catalogue->count, catalogue->capacity));
+    }
+    return 0;
+}
+
+struct wb_catalogue *wb_catalogue_new(const struct wb_json *config_root, struct wb_error *err)
+{
+    struct wb_catalogue *catalogue = wb_alloc(sizeof(*catalogue));
+    wb_arena_init(&catalogue->arena);
+    if (load(catalogue, config_root, err) < 0) {
+        wb_catalogue_free(catalogue);
+        return NULL;
+    }
+    return catalogue;
+}
+
+void wb_catalogue_free(struct wb_catalogue *catalogue)
+{
+    if (catalogue != NULL) {
+        wb_arena_done(&catalogue->arena);
+        free(catalogue);
+    }
+}
+
+const struct wb_languages *wb_catalogue_languages(const struct wb_catalogue *catalogue)
+{
+    return catalogue->languages;
+}
+
+const struct wb_server_row *wb_catalogue_next(const struct wb_catalogue *catalogue, size_t *cursor)
+{
+    return *cursor < catalogue->count ? &catalogue->rows[(*cursor)++] : NULL;
+}
+
+static bool has_string(const char **strings, const char *wanted)
+{
+    for (; *strings != NULL; strings++) {
+        if (wb_str_equal(*strings, wanted)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool wb_server_row_serves(const struct wb_server_row *row, const struct wb_language *language)
+{
+    return has_string(row->languages, language->id);
+}
+
+/* Roots. */
+
+static bool folder_has_glob(const char *folder, const char *glob)
+{
+    DIR *stream = opendir(folder);
+    bool found = false;
+    const struct dirent *entry;
+    while (stream != NULL && !found && (entry = readdir(stream)) != NULL) {
+        found = wb_ignore_glob(glob, entry->d_name);
+    }
+    if (stream != NULL) {
+        closedir(stream);
+    }
+    return found;
+}
+
+static bool folder_has(struct wb_arena *arena, const char *folder, const char *marker)
+{
+    if (strchr(marker, '*') != NULL) {
+        return folder_has_glob(folder, marker);
+    }
+    return wb_file_kind(wb_path_join(arena, folder, marker), NULL) != WB_FILE_MISSING;
+}
+
+static const char *first_marker(struct wb_arena *arena, const char *folder, const char **markers)
+{
+    for (; *markers != NULL; markers++) {
+        if (folder_has(arena, folder, *markers)) {
+            return *markers;
+        }
+    }
+    return NULL;
+}
+
+/* Calls the folder of the file, then each parent up to the workspace. */
+static char *next_folder(struct wb_arena *arena, const char *workspace, char *folder)
+{
+    return wb_str_equal(folder, workspace) ? NULL : wb_path_dir(arena, folder);
+}
+
+static char *first_folder(struct wb_arena *arena, const char *workspace, const char *path)
+{
+    if (!wb_path_is_inside(path, workspace)) {
+        return NULL;
+    }
+    bool is_folder = wb_str_equal(path, workspace) || wb_file_kind(path, NULL) == WB_FILE_FOLDER;
+    return is_folder ? wb_arena_strdup(arena, path) : wb_path_dir(arena, path);
+}
+
+char *wb_server_row_root(struct wb_arena *arena, const struct wb_server_row *row,
+                         const char *workspace, const char *path, const char **ret_marker)
+{
+    char *nearest = NULL, *outermost = NULL;
+    const char *near_marker = NULL, *outer_marker = NULL;
+    for (char *folder = first_folder(arena, workspace, path); folder != NULL;
+         folder = next_folder(arena, workspace, folder)) {
+        const char *marker = first_marker(arena, folder, row->outer_markers);
+        if (marker != NULL) {
+            outermost = folder;
+            outer_marker = marker;
+        }
+        if (nearest == NULL && (marker = first_marker(arena, folder, row->markers)) != NULL) {
+            nearest = folder;
+            near_marker = marker;
+        }
+    }
+    if (ret_marker != NULL) {
+        *ret_marker = outermost != NULL ? outer_marker : near_marker;
+    }
+    return outermost != NULL ? outermost : nearest;
+}
+
+/* Programs. */
+
+/* The project-local folders of the row: below the root, then below each parent up to the
+ * workspace. */
+static const char *const *local_folders(struct wb_arena *arena, const struct wb_server_row *row,
+                                        const char *workspace, const char *root)
+{
+    const char **folders = NULL;
+    size_t n = 0, capacity = 0;
+    for (char *folder = wb_arena_strdup(arena, root); folder != NULL;
+         folder = next_folder(arena, workspace, folder)) {
+        for (const char **local = row->local; *local != NULL; local++) {
+            *WB_ARENA_PUSH(arena, folders, n, capacity) = wb_path_join(arena, folder, *local);
+        }
+    }
+    *WB_ARENA_PUSH(arena, folders, n, capacity) = NULL;
+    return folders;
+}
+
+static const char *const *resolved(struct wb_arena *arena, const char *const *command,
+                                   const char *program)
+{
+    size_t n = 0;
+    while (command[n] != NULL) {
+        n++;
+    }
+    const char **words = wb_arena_alloc_array(arena, n + 1, sizeof(*words));
+    memcpy(words, command, n * sizeof(*words));
+    words[0] = program;
+    return words;
+}
+
+const char *const **wb_server_row_commands(struct wb_arena *arena, const struct wb_server_row *row,
+                                           const char *workspace, const char *root,
+                                           char **ret_looked)
+{
+    const char *const *local = local_folders(arena, row, workspace, root);
+    const char *const **found = NULL;
+    size_t n = 0, capacity = 0;
+    for (const char *const *const *command = row->commands; *command != NULL; command++) {
+        const char *program =
+            wb_path_find_program(arena, (*command)[0], local, NULL, n == 0 ? ret_looked : NULL);
+        if (program != NULL) {
+            *WB_ARENA_PUSH(arena, found, n, capacity) = resolved(arena, *command, program);
+        }
+    }
+    *WB_ARENA_PUSH(arena, found, n, capacity) = NULL;
+    return found;
+}
+
+/* Candidates. */
+
+static void add_words(struct wb_text *out, const char **words)
+{
+    for (size_t i = 0; words[i] != NULL; i++) {
+        wb_text_printf(out, "%s%s", i > 0 ? ", " : "", words[i]);
+    }
+}
+
+static const char *no_marker(struct wb_arena *arena, const struct wb_server_row *row)
+{
+    struct wb_text text;
+    wb_text_init(&text);
+    wb_text_add_str(&text, "no root marker from the file up to the workspace (");
+    add_words(&text, row->markers);
+    wb_text_add_char(&text, ')');
+    const char *reason = wb_arena_strdup(arena, wb_text_cstr(&text));
+    wb_text_done(&text);
+    return reason;
+}
+
+static const char *no_program(struct wb_arena *arena, const struct wb_server_row *row,
+                              const char *looked)
+{
+    return wb_arena_printf(arena, "no program %s (looked in %s); install it: %s",
+                           row->commands[0] != NULL ? row->commands[0][0] : row->id,
+                           looked != NULL ? looked : "PATH",
+                           row->install != NULL ? row->install : row->url);
+}
+
+static void judge(struct wb_arena *arena, const struct wb_server_row *row, const char *workspace,
+                  const char *path, struct wb_candidate *ret)
+{
+    char *looked = NULL;
+    *ret = (struct wb_candidate){.row = row};
+    ret->root = wb_server_row_root(arena, row, workspace, path, &ret->marker);
+    const char *root = ret->root != NULL ? ret->root : workspace;
+    ret->commands = wb_server_row_commands(arena, row, workspace, root, &looked);
+    bool has_program = ret->commands[0] != NULL;
+    if (ret->root == NULL) {
+        ret->reason = no_marker(arena, row);
+    }
+    if (!has_program) {
+        const char *missing = no_program(arena, row, looked);
+        ret->reason =
+            ret->reason != NULL ? wb_arena_printf(arena, "%s; %s", ret->reason, missing) : missing;
+    }
+}
+
+static bool beats(const struct wb_candidate *a, const struct wb_candidate *b)
+{
+    return a->row->group != NULL && b->row->group != NULL &&
+           wb_str_equal(a->row->group, b->row->group) && a->reason == NULL &&
+           (a->row->priority < b->row->priority ||
+            (a->row->priority == b->row->priority && strcmp(a->row->id, b->row->id) < 0));
+}
+
+/* At most one of a group serves a file; losers say who won. Candidates of different roots do not
+ * compete. */
+static void resolve_groups(struct wb_arena *arena, struct wb_candidates *candidates)
+{
+    for (size_t i = 0; i < candidates->count; i++) {
+        struct wb_candidate *loser = &candidates->items[i];
+        for (size_t k = 0; k < candidates->count && loser->reason == NULL; k++) {
+            const struct wb_candidate *winner = &candidates->items[k];
+            if (beats(winner, loser) && (wb_path_is_inside(winner->root, loser->root) ||
+                                         wb_path_is_inside(loser->root, winner->root))) {
+                loser->reason =
+                    wb_arena_printf(arena, "%s serves these files instead", winner->row->id);
+            }
+        }
+    }
+}
+
+static void count_usable(struct wb_candidates *candidates)
+{
+    candidates->n_usable = 0;
+    for (size_t i = 0; i < candidates->count; i++) {
+        candidates->n_usable += candidates->items[i].reason == NULL;
+    }
+}
+
+static const struct wb_language *language_of(struct wb_arena *arena,
+                                             const struct wb_catalogue *catalogue, const char *path)
+{
+    const struct wb_language *language =
+        wb_languages_of_file(catalogue->languages, path, (struct wb_span){0});
+    struct wb_span content;
+    if (language == NULL && *wb_path_extension(path) == '\0' &&
+        wb_file_read(arena, path, WB_MIB, &content, NULL, NULL) == 0) {
+        content.len = WB_MIN(content.len, (size_t)HEAD_BYTES);
+        language = wb_languages_of_file(catalogue->languages, path, content);
+    }
+    return language;
+}
+
+void wb_catalogue_candidates(struct wb_arena *arena, const struct wb_catalogue *catalogue,
+                             const char *workspace, const char *path, struct wb_candidates *ret)
+{
+    size_t capacity = 0;
+    *ret = (struct wb_candidates){.language = language_of(arena, catalogue, path)};
+    for (size_t i = 0; ret->language != NULL && i < catalogue->count; i++) {
+        if (wb_server_row_serves(&catalogue->rows[i], ret->language)) {
+            judge(arena, &catalogue->rows[i], workspace, path,
+                  WB_ARENA_PUSH(arena, ret->items, ret->count, capacity));
+        }
+    }
+    resolve_groups(arena, ret);
+    count_usable(ret);
+}
+
+/* The whole workspace: each row and root that some file would use, once. */
+
+struct survey {
+    struct wb_arena *arena;
+    const struct wb_catalogue *catalogue;
+    const char *workspace;
+    struct wb_map seen; /* "folder language" and "row root" */
+    struct wb_candidates *ret;
+    size_t capacity, n_files;
+};
+
+/* ".git" and "." give a place to a file that is asked about; they do not call for a server. */
+static bool calls_for_server(const struct wb_candidate *candidate)
+{
+    return candidate->marker == NULL ||
+           !(wb_str_equal(candidate->marker, ".git") || wb_str_equal(candidate->marker, "."));
+}
+
+static bool is_new(struct survey *survey, const char *key)
+{
+    return wb_map_set(&survey->seen, key, survey) == NULL;
+}
+
+static void survey_file(struct survey *survey, const char *path, const struct wb_language *language)
+{
+    struct wb_arena *arena = survey->arena;
+    for (size_t i = 0; i < survey->catalogue->count; i++) {
+        const struct wb_server_row *row = &survey->catalogue->rows[i];
+        if (!wb_server_row_serves(row, language)) {
+            continue;
+        }
+        struct wb_candidate candidate;
+        judge(arena, row, survey->workspace, path, &candidate);
+        const char *key =
+            wb_arena_printf(arena, "%s\n%s", row->id, candidate.root != NULL ? candidate.root : "");
+        if (calls_for_server(&candidate) && is_new(survey, key)) {
+            *WB_ARENA_PUSH(arena, survey->ret->items, survey->ret->count, survey->capacity) =
+                candidate;
+        }
+    }
+}
+
+static bool visit(void *ctx, const struct wb_walk_entry *entry)
+{
+    struct survey *survey = ctx;
+    const struct wb_language *language =
+        wb_languages_of_file(survey->catalogue->languages, entry->path, (struct wb_span){0});
+    if (language != NULL) {
+        const char *folder = wb_path_dir(survey->arena, entry->path);
+        if (is_new(survey, wb_arena_printf(survey->arena, "%s %s", folder, language->id))) {
+            survey_file(survey, entry->path, language);
+        }
+    }
+    return ++survey->n_files < FILES_LOOKED_AT_MAX;
+}
+
+/* Usable ones first, each part in order of id. */
+static int compare_candidates(const void *a, const void *b)
+{
+    const struct wb_candidate *x = a, *y = b;
+    int by = (x->reason != NULL) - (y->reason != NULL);
+    if (by == 0) {
+        by = strcmp(x->row->id, y->row->id);
+    }
+    return by != 0 || x->root == NULL || y->root == NULL ? by : strcmp(x->root, y->root);
+}
+
+void wb_catalogue_of_workspace(struct wb_arena *arena, const struct wb_catalogue *catalogue,
+                               const char *workspace, struct wb_candidates *ret)
+{
+    *ret = (struct wb_candidates){0};
+    struct survey survey = {
+        .arena = arena, .catalogue = catalogue, .workspace = workspace, .ret = ret};
+    struct wb_walk_options options = {0};
+    wb_map_init(&survey.seen);
+    (void)wb_walk(workspace, workspace, &options, visit, &survey, NULL, NULL);
+    wb_map_done(&survey.seen);
+    resolve_groups(arena, ret);
+    count_usable(ret);
+    if (ret->count > 1) {
+        qsort(ret->items, ret->count, sizeof(*ret->items), compare_candidates);
+    }
+}

@@ -1,0 +1,94 @@
+/* catalogue: the table of language servers (catalogue/language-servers.json merged with the
+ * configuration's "servers"), and which of them could serve a file here.
+ *
+ * A row is usable for a file when two tests hold: a root marker exists, searched from the file
+ * upwards to the workspace, and the binary resolves. Both are asked at the call, and the answer
+ * says which one is missing. Immutable after loading; any thread. */
+#ifndef WB_LSP_CATALOGUE_H
+#define WB_LSP_CATALOGUE_H
+
+#include "run/languages.h"
+
+enum wb_server_kind { WB_SERVER_TYPES, WB_SERVER_LINTER, WB_SERVER_TEXT };
+
+enum wb_diagnostics_mode { WB_DIAGNOSTICS_PUSH, WB_DIAGNOSTICS_PULL, WB_DIAGNOSTICS_BOTH };
+
+enum wb_ready_mode {
+    WB_READY_AT_ONCE,
+    WB_READY_PROGRESS,
+    WB_READY_SERVER_STATUS,
+    WB_READY_LANGUAGE_STATUS
+};
+
+struct wb_server_row {
+    const char *id;
+    const char **languages;       /* ids */
+    const char **markers;         /* names, or globs within one name */
+    const char **outer_markers;   /* win over nearer ones: go.work */
+    const char *const **commands; /* candidates, each NULL-terminated; the list too */
+    const char **local;           /* project-local folders looked into first */
+    const char *group;            /* conflict group; NULL: none */
+    int64_t priority;             /* within the group, smaller first */
+    enum wb_server_kind kind;
+    enum wb_diagnostics_mode diagnostics;
+    bool declare_pull;     /* false: the client must not offer pull diagnostics */
+    bool versions;         /* pushes carry the document version */
+    bool clean_push;       /* a clean file gets a push too */
+    bool want_diagnostics; /* clangd's member in didChange: no debounce */
+    bool offset_encoding;  /* clangd's own negotiation */
+    int64_t settle_ms;     /* a matching push may be followed by a better one within this */
+    enum wb_ready_mode ready;
+    int64_t memory_bytes; /* 0: no limit */
+    const struct wb_json *initialization_options, *settings, *env;
+    const char *install, *url;
+    bool tested;   /* started in CI */
+    uint64_t hash; /* of the row: rows of two configurations may differ */
+};
+
+struct wb_catalogue;
+
+/* Loads the built-in table merged with config_root's "servers" and "languages". */
+struct wb_catalogue *wb_catalogue_new(const struct wb_json *config_root, struct wb_error *err);
+void wb_catalogue_free(struct wb_catalogue *catalogue);
+
+const struct wb_languages *wb_catalogue_languages(const struct wb_catalogue *catalogue);
+/* Rows in order of id; start with *cursor 0. */
+const struct wb_server_row *wb_catalogue_next(const struct wb_catalogue *catalogue, size_t *cursor);
+bool wb_server_row_serves(const struct wb_server_row *row, const struct wb_language *language);
+
+/* The root for a file or folder below the workspace: the folder of the nearest marker (or of the
+ * outermost outer_marker). NULL: no marker. *ret_marker (may be NULL) is its name. */
+char *wb_server_row_root(struct wb_arena *arena, const struct wb_server_row *row,
+                         const char *workspace, const char *path, const char **ret_marker);
+
+/* The row's commands whose program resolves for this root, in order, each NULL-terminated with its
+ * arguments; the list ends with NULL. Empty: *ret_looked lists where it looked. */
+const char *const **wb_server_row_commands(struct wb_arena *arena, const struct wb_server_row *row,
+                                           const char *workspace, const char *root,
+                                           char **ret_looked);
+
+/* What could serve this file: every row of its language, usable ones first, conflict groups
+ * resolved (the losers carry the reason). */
+struct wb_candidate {
+    const struct wb_server_row *row;
+    const char *root; /* NULL: no marker */
+    const char *marker;
+    const char *const **commands; /* NULL-terminated; tried in order until one shakes hands */
+    const char *reason;           /* why not usable; NULL: usable */
+};
+
+struct wb_candidates {
+    const struct wb_language *language; /* NULL: unknown language */
+    struct wb_candidate *items;
+    size_t count, n_usable;
+};
+
+void wb_catalogue_candidates(struct wb_arena *arena, const struct wb_catalogue *catalogue,
+                             const char *workspace, const char *path, struct wb_candidates *ret);
+
+/* What the workspace as a whole calls for: a candidate for each row and root that some file in it
+ * would use. Looks at a bounded number of files. */
+void wb_catalogue_of_workspace(struct wb_arena *arena, const struct wb_catalogue *catalogue,
+                               const char *workspace, struct wb_candidates *ret);
+
+#endif

@@ -1,0 +1,587 @@
+/* on_write: diagnostics in the moment of a write. Before it, the ledger is brought to what the
+ * servers think of the old files; after it, the files are synchronised and saved with their servers,
+ * and only what newly arose joins the result.
+ *
+ * One budget covers both halves: 1.5 s when every server is warm, 5 s when one is cold. A server
+ * that has not spoken by then is named ("still checking"), and what it says later is told with the
+ * next result of the run, unless the file has changed again. The same look at each result's end
+ * finds what a write broke in other open files. */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "lsp/lsp.h"
+#include "sys/path.h"
+
+#define WARM_MS 1500
+#define COLD_MS 5000
+#define BASELINE_SHARE 0.6 /* of the budget, at most, for the half before the write */
+#define TARGETS_MAX 50     /* files of one commit that are waited for */
+#define FINDINGS_SHOWN 20
+
+/* A file and a server whose word on the last write has not come yet. */
+struct pending {
+    char *path;
+    struct wb_server *server;
+    struct wb_sync sync;
+    bool baseline; /* the ledger had the old file */
+    struct pending *next;
+};
+
+struct wb_on_write {
+    struct wb_lsp *lsp;
+    pthread_mutex_t lock;
+    struct pending *pending;
+    struct wb_map looked; /* row id and root -> uint64_t: publications looked at already */
+};
+
+/* One file of a commit with one of its servers. */
+struct target {
+    const char *path, *language_id;
+    const struct wb_candidate *candidate;
+    struct wb_server *server; /* NULL: did not start in time, and why: */
+    const char *failure;
+    bool existed, baseline;
+};
+
+struct state {
+    struct target *targets;
+    size_t n_targets, targets_capacity;
+    size_t n_left_out; /* files beyond TARGETS_MAX */
+    int64_t deadline_ms;
+};
+
+struct wb_on_write *wb_on_write_new(struct wb_lsp *lsp)
+{
+    struct wb_on_write *on_write = wb_alloc(sizeof(*on_write));
+    on_write->lsp = lsp;
+    pthread_mutex_init(&on_write->lock, NULL);
+    wb_map_init(&on_write->looked);
+    return on_write;
+}
+
+static void free_pending(struct pending *pending)
+{
+    wb_server_unref(pending->server);
+    free(pending->path);
+    free(pending);
+}
+
+void wb_on_write_free(struct wb_on_write *on_write)
+{
+    if (on_write == NULL) {
+        return;
+    }
+    while (on_write->pending != NULL) {
+        struct pending *next = on_write->pending->next;
+        free_pending(on_write->pending);
+        on_write->pending = next;
+    }
+    void *looked;
+    for (size_t cursor = 0; wb_map_next(&on_write->looked, &cursor, NULL, &looked);) {
+        free(looked);
+    }
+    wb_map_done(&on_write->looked);
+    pthread_mutex_destroy(&on_write->lock);
+    free(on_write);
+}
+
+/* Takes the pending word on this file and server out of the list; NULL: none. */
+static struct pending *take_pending(struct wb_on_write *on_write, const char *path,
+                                    const struct wb_server *server)
+{
+    struct pending **at = &on_write->pending;
+    while (*at != NULL && !((*at)->server == server && wb_str_equal((*at)->path, path))) {
+        at = &(*at)->next;
+    }
+    struct pending *found = *at;
+    if (found != NULL) {
+        *at = found->next;
+    }
+    return found;
+}
+
+/* Before the write. */
+
+static void add_targets(struct wb_on_write *on_write, struct wb_call *call, struct state *state,
+                        const char *path, bool exists)
+{
+    struct wb_error err;
+    const struct wb_catalogue *catalogue = wb_lsp_catalogue(on_write->lsp, &err);
+    if (catalogue == NULL) {
+        wb_log(WB_LOG_WARNING, "%s", err.message);
+        return;
+    }
+    struct wb_candidates candidates;
+    wb_catalogue_candidates(call->arena, catalogue, on_write->lsp->workspace, path, &candidates);
+    for (size_t i = 0; i < candidates.count; i++) {
+        if (candidates.items[i].reason == NULL) {
+            struct target *target = WB_ARENA_PUSH(call->arena, state->targets, state->n_targets,
+                                                  state->targets_capacity);
+            target->path = path;
+            target->language_id = candidates.language->lsp_id;
+            target->candidate = &candidates.items[i];
+            target->existed = exists;
+        }
+    }
+}
+
+/* The path that a commit leaves a text at, or NULL. */
+static const char *written_path(const struct wb_commit_op *op)
+{
+    switch (op->kind) {
+    case WB_COMMIT_WRITE:
+        return op->path;
+    case WB_COMMIT_RENAME:
+        return op->new_path;
+    case WB_COMMIT_DELETE:
+        break;
+    }
+    return NULL;
+}
+
+static void collect_targets(struct wb_on_write *on_write, struct wb_call *call,
+                            const struct wb_commit *commit, struct state *state)
+{
+    size_t n_files = 0;
+    for (size_t i = 0; i < commit->n_ops; i++) {
+        const struct wb_commit_op *op = &commit->ops[i];
+        const char *path = written_path(op);
+        if (path == NULL || !wb_path_is_inside(path, on_write->lsp->workspace)) {
+            continue;
+        }
+        if (n_files++ == TARGETS_MAX) {
+            state->n_left_out++;
+            n_files--;
+            continue;
+        }
+        add_targets(on_write, call, state, path, op->kind == WB_COMMIT_WRITE && op->must_exist);
+    }
+}
+
+static struct wb_server *use(struct wb_on_write *on_write, struct wb_call *call,
+                             const struct target *target, int64_t deadline_ms, struct wb_error *err)
+{
+    struct wb_lsp *lsp = on_write->lsp;
+    return wb_supervisor_use(lsp->supervisor, target->candidate, lsp->workspace, &lsp->limits,
+                             deadline_ms, call->cancel, err);
+}
+
+/* Starts what is cold, all at once, and says whether anything was. */
+static bool begin_starts(struct wb_on_write *on_write, struct wb_call *call, struct state *state)
+{
+    bool cold = false;
+    for (size_t i = 0; i < state->n_targets; i++) {
+        struct wb_error err;
+        state->targets[i].server = use(on_write, call, &state->targets[i], 0, &err);
+        cold |= state->targets[i].server == NULL;
+    }
+    return cold;
+}
+
+static void finish_starts(struct wb_on_write *on_write, struct wb_call *call, struct state *state,
+                          int64_t deadline_ms)
+{
+    for (size_t i = 0; i < state->n_targets; i++) {
+        struct target *target = &state->targets[i];
+        struct wb_error err;
+        if (target->server == NULL) {
+            target->server = use(on_write, call, target, deadline_ms, &err);
+        }
+        if (target->server == NULL) {
+            target->failure = wb_arena_strdup(call->arena, err.message);
+        }
+    }
+}
+
+/* Brings the ledger to the old file, unless the word on an earlier write of this run is still to
+ * come: then the state before that write stays the baseline. */
+static void take_baseline(struct wb_on_write *on_write, struct wb_call *call, struct target *target,
+                          int64_t deadline_ms)
+{
+    pthread_mutex_lock(&on_write->lock);
+    struct pending *pending = take_pending(on_write, target->path, target->server);
+    pthread_mutex_unlock(&on_write->lock);
+    if (pending != NULL) {
+        target->baseline = pending->baseline;
+        free_pending(pending);
+        return;
+    }
+    struct wb_diagnostic_list list = {0};
+    struct wb_server_answer answer = {.state = WB_ANSWER_CLEAN};
+    struct wb_sync sync;
+    const char *id = wb_server_row(target->server)->id;
+    if (target->existed) {
+        if (wb_server_sync(target->server, target->path, target->language_id, false, &sync, NULL) <
+            0) {
+            return;
+        }
+        wb_server_diagnose(target->server, target->path, &sync, deadline_ms, call->cancel,
+                           call->arena, &list, &answer);
+    }
+    target->baseline = answer.state != WB_ANSWER_UNKNOWN;
+    if (target->baseline) {
+        wb_ledger_account(on_write->lsp->ledger, target->path, id, &list);
+    }
+}
+
+/* What the servers think of the other open files now is not the write's doing. */
+static void account_open_files(struct wb_on_write *on_write, struct wb_arena *arena,
+                               struct wb_server *server)
+{
+    const char **paths;
+    size_t n;
+    wb_server_open_paths(server, arena, &paths, &n);
+    for (size_t i = 0; i < n; i++) {
+        struct wb_diagnostic_list list = {0};
+        const char *id = wb_server_row(server)->id;
+        if (!wb_ledger_knows(on_write->lsp->ledger, paths[i], id) &&
+            wb_server_diagnostics_now(server, arena, paths[i], &list)) {
+            wb_ledger_account(on_write->lsp->ledger, paths[i], id, &list);
+        }
+    }
+}
+
+static void before(void *ctx, struct wb_call *call, const struct wb_commit *commit,
+                   void **ret_state)
+{
+    struct wb_on_write *on_write = ctx;
+    struct state *state = WB_ARENA_NEW(call->arena, struct state);
+    *ret_state = state;
+    collect_targets(on_write, call, commit, state);
+    if (state->n_targets == 0) {
+        return;
+    }
+    int64_t budget_ms = begin_starts(on_write, call, state) ? COLD_MS : WARM_MS;
+    int64_t baseline_deadline = wb_clock_deadline((int64_t)((double)budget_ms * BASELINE_SHARE));
+    state->deadline_ms = wb_clock_deadline(budget_ms);
+    finish_starts(on_write, call, state, baseline_deadline);
+    wb_supervisor_catch_up(on_write->lsp->supervisor, on_write->lsp->workspace);
+    for (size_t i = 0; i < state->n_targets; i++) {
+        if (state->targets[i].server != NULL) {
+            take_baseline(on_write, call, &state->targets[i], baseline_deadline);
+            account_open_files(on_write, call->arena, state->targets[i].server);
+        }
+    }
+}
+
+/* After the write. */
+
+struct report {
+    struct wb_diagnostic_list news;
+    struct wb_server_answer *answers;
+    size_t n_answers, answers_capacity;
+    bool doubtful; /* findings of a file whose old state is not known */
+};
+
+static struct wb_server_answer *add_answer(struct wb_arena *arena, struct report *report)
+{
+    return WB_ARENA_PUSH(arena, report->answers, report->n_answers, report->answers_capacity);
+}
+
+static void remember_pending(struct wb_on_write *on_write, const struct target *target,
+                             const struct wb_sync *sync)
+{
+    struct pending *pending = wb_alloc(sizeof(*pending));
+    *pending = (struct pending){.path = wb_strdup(target->path),
+                                .server = wb_server_ref(target->server),
+                                .sync = *sync,
+                                .baseline = target->baseline};
+    pthread_mutex_lock(&on_write->lock);
+    pending->next = on_write->pending;
+    on_write->pending = pending;
+    pthread_mutex_unlock(&on_write->lock);
+}
+
+static void check_target(struct wb_on_write *on_write, struct wb_call *call,
+                         const struct target *target, const struct wb_sync *sync,
+                         int64_t deadline_ms, struct report *report)
+{
+    struct wb_diagnostic_list fresh = {0};
+    struct wb_server_answer *answer = add_answer(call->arena, report);
+    wb_server_diagnose(target->server, target->path, sync, deadline_ms, call->cancel, call->arena,
+                       &fresh, answer);
+    if (answer->state == WB_ANSWER_UNKNOWN) {
+        if (wb_server_alive(target->server)) {
+            remember_pending(on_write, target, sync);
+        }
+        return;
+    }
+    size_t before_count = report->news.count;
+    wb_ledger_news(on_write->lsp->ledger, target->path, answer->server, &fresh, WB_SEVERITY_WARNING,
+                   call->arena, &report->news);
+    report->doubtful |= !target->baseline && report->news.count > before_count;
+}
+
+static void fail_target(struct wb_call *call, const struct target *target, const char *reason,
+                        struct report *report)
+{
+    *add_answer(call->arena, report) = (struct wb_server_answer){
+        .server = target->candidate->row->id, .state = WB_ANSWER_UNKNOWN, .reason = reason};
+}
+
+/* All are told before the first is waited for. */
+static void check_targets(struct wb_on_write *on_write, struct wb_call *call, struct state *state,
+                          struct report *report)
+{
+    struct wb_sync *syncs = wb_arena_alloc_array(call->arena, state->n_targets, sizeof(*syncs));
+    for (size_t i = 0; i < state->n_targets; i++) {
+        struct target *target = &state->targets[i];
+        struct wb_error err;
+        if (target->server != NULL &&
+            wb_server_sync(target->server, target->path, target->language_id, true, &syncs[i],
+                           &err) < 0) {
+            target->failure = wb_arena_strdup(call->arena, err.message);
+            wb_server_unref(WB_STEAL(target->server));
+        }
+    }
+    for (size_t i = 0; i < state->n_targets; i++) {
+        const struct target *target = &state->targets[i];
+        if (target->server != NULL) {
+            check_target(on_write, call, target, &syncs[i], state->deadline_ms, report);
+        } else {
+            fail_target(call, target, target->failure, report);
+        }
+    }
+}
+
+static void list_news(struct wb_on_write *on_write, const struct wb_diagnostic_list *news,
+                      struct wb_text *out)
+{
+    size_t shown = WB_MIN(news->count, (size_t)FINDINGS_SHOWN);
+    for (size_t i = 0; i < shown; i++) {
+        wb_diagnostic_line(out, &news->items[i],
+                           wb_path_relative(news->items[i].path, on_write->lsp->workspace));
+    }
+    if (shown < news->count) {
+        wb_text_printf(out, "%zu of %zu new diagnostics shown; lsp diagnostics has the rest.\n",
+                       shown, news->count);
+    }
+}
+
+/* The servers that gave an answer, each once. */
+static void name_servers(const struct report *report, struct wb_text *out)
+{
+    for (size_t i = 0; i < report->n_answers; i++) {
+        bool named = report->answers[i].state == WB_ANSWER_UNKNOWN;
+        for (size_t k = 0; k < i && !named; k++) {
+            named = report->answers[k].state != WB_ANSWER_UNKNOWN &&
+                    wb_str_equal(report->answers[k].server, report->answers[i].server);
+        }
+        if (!named) {
+            wb_text_printf(out, "%s%s", out->len > 0 ? ", " : "", report->answers[i].server);
+        }
+    }
+}
+
+static void tell_unknown(const struct report *report, struct wb_text *out)
+{
+    const char *last = "";
+    for (size_t i = 0; i < report->n_answers; i++) {
+        const struct wb_server_answer *answer = &report->answers[i];
+        if (answer->state == WB_ANSWER_UNKNOWN && !wb_str_equal(last, answer->reason)) {
+            wb_text_printf(out, "Diagnostics unknown: %s\n", answer->reason);
+            last = answer->reason;
+        }
+    }
+}
+
+static void separate(struct wb_text *text)
+{
+    if (text->len > 0 && text->ptr[text->len - 1] != '\n') {
+        wb_text_add_char(text, '\n');
+    }
+}
+
+static void tell(struct wb_on_write *on_write, const struct state *state, struct report *report,
+                 struct wb_result *result)
+{
+    struct wb_text *out = &result->text;
+    WB_AUTO(wb_text_done) struct wb_text known;
+    wb_text_init(&known);
+    name_servers(report, &known);
+    separate(out);
+    wb_diagnostics_sort(&report->news);
+    if (report->news.count > 0) {
+        wb_text_printf(out, "New diagnostics%s:\n",
+                       report->doubtful ? " (some may be older: the server had not read the file "
+                                          "before the write)"
+                                        : "");
+        list_news(on_write, &report->news, out);
+    } else if (known.len > 0) {
+        wb_text_printf(out, "No new diagnostics (%s).\n", wb_text_cstr(&known));
+    }
+    tell_unknown(report, out);
+    if (state->n_left_out > 0) {
+        wb_text_printf(out,
+                       "%zu more files were written and not checked; lsp diagnostics \"*\" "
+                       "runs the project check.\n",
+                       state->n_left_out);
+    }
+}
+
+static void add_data(struct wb_on_write *on_write, const struct report *report,
+                     struct wb_result *result)
+{
+    WB_AUTO(wb_text_done) struct wb_text json;
+    wb_text_init(&json);
+    struct wb_json_writer w;
+    wb_json_writer_init(&w, &json);
+    wb_diagnostics_json(&w, on_write->lsp->workspace, &report->news, report->answers,
+                        report->n_answers);
+    wb_result_add_member(result, "diagnostics", wb_text_span(&json));
+}
+
+static void release(struct state *state)
+{
+    for (size_t i = 0; i < state->n_targets; i++) {
+        wb_server_unref(WB_STEAL(state->targets[i].server));
+    }
+}
+
+static void forget_gone(struct wb_on_write *on_write, const struct wb_commit *commit)
+{
+    for (size_t i = 0; i < commit->n_ops; i++) {
+        if (commit->ops[i].kind != WB_COMMIT_WRITE) {
+            wb_ledger_forget(on_write->lsp->ledger, commit->ops[i].path);
+        }
+    }
+}
+
+static void after(void *ctx, struct wb_call *call, const struct wb_commit *commit, bool written,
+                  void *opaque, struct wb_result *result)
+{
+    struct wb_on_write *on_write = ctx;
+    struct state *state = opaque;
+    if (written) {
+        forget_gone(on_write, commit);
+        wb_supervisor_catch_up(on_write->lsp->supervisor, on_write->lsp->workspace);
+    }
+    if (written && state->n_targets > 0) {
+        struct report report = {0};
+        check_targets(on_write, call, state, &report);
+        tell(on_write, state, &report, result);
+        add_data(on_write, &report, result);
+    }
+    release(state);
+}
+
+/* At the end of each result: what came late, and what broke elsewhere. */
+
+static bool is_current(const struct pending *pending, struct wb_arena *arena)
+{
+    struct wb_span text;
+    int64_t version;
+    return wb_server_document(pending->server, arena, pending->path, &text, &version) &&
+           version == pending->sync.version;
+}
+
+/* True: the pending is settled, told or dropped. */
+static bool settle_pending(struct wb_on_write *on_write, struct wb_arena *arena,
+                           const struct pending *pending, struct wb_diagnostic_list *news)
+{
+    if (!wb_server_alive(pending->server) || !is_current(pending, arena)) {
+        return true;
+    }
+    struct wb_diagnostic_list fresh = {0};
+    if (!wb_server_diagnosed(pending->server, pending->path, &pending->sync, arena, &fresh)) {
+        return false;
+    }
+    wb_ledger_news(on_write->lsp->ledger, pending->path, wb_server_row(pending->server)->id, &fresh,
+                   WB_SEVERITY_WARNING, arena, news);
+    return true;
+}
+
+static void settle_all_pending(struct wb_on_write *on_write, struct wb_arena *arena,
+                               struct wb_diagnostic_list *news)
+{
+    pthread_mutex_lock(&on_write->lock);
+    for (struct pending **at = &on_write->pending; *at != NULL;) {
+        struct pending *pending = *at;
+        if (settle_pending(on_write, arena, pending, news)) {
+            *at = pending->next;
+            free_pending(pending);
+        } else {
+            at = &pending->next;
+        }
+    }
+    pthread_mutex_unlock(&on_write->lock);
+}
+
+static bool is_pending(struct wb_on_write *on_write, const char *path,
+                       const struct wb_server *server)
+{
+    const struct pending *it = on_write->pending;
+    while (it != NULL && !(it->server == server && wb_str_equal(it->path, path))) {
+        it = it->next;
+    }
+    return it != NULL;
+}
+
+/* Has the server published since the last look? */
+static bool has_published(struct wb_on_write *on_write, struct wb_arena *arena,
+                          struct wb_server *server)
+{
+    const char *key =
+        wb_arena_printf(arena, "%s %s", wb_server_row(server)->id, wb_server_root(server));
+    uint64_t *looked = wb_map_get(&on_write->looked, key);
+    if (looked == NULL) {
+        looked = wb_alloc(sizeof(*looked));
+        wb_map_set(&on_write->looked, key, looked);
+    }
+    uint64_t before = *looked;
+    *looked = wb_server_mark(server);
+    return *looked != before;
+}
+
+/* New errors in open files that the ledger knows. */
+static void look_elsewhere(struct wb_on_write *on_write, struct wb_arena *arena,
+                           struct wb_server *server, struct wb_diagnostic_list *news)
+{
+    const char *id = wb_server_row(server)->id;
+    const char **paths;
+    size_t n;
+    wb_server_open_paths(server, arena, &paths, &n);
+    for (size_t i = 0; i < n; i++) {
+        struct wb_diagnostic_list fresh = {0};
+        if (wb_ledger_knows(on_write->lsp->ledger, paths[i], id) &&
+            !is_pending(on_write, paths[i], server) &&
+            wb_server_diagnostics_now(server, arena, paths[i], &fresh)) {
+            wb_ledger_news(on_write->lsp->ledger, paths[i], id, &fresh, WB_SEVERITY_ERROR, arena,
+                           news);
+        }
+    }
+}
+
+static void look_at_result(void *ctx, struct wb_call *call, struct wb_result *result)
+{
+    struct wb_on_write *on_write = ctx;
+    struct wb_lsp *lsp = on_write->lsp;
+    struct wb_diagnostic_list news = {0};
+    struct wb_server **servers;
+    size_t n;
+    settle_all_pending(on_write, call->arena, &news);
+    wb_supervisor_list(lsp->supervisor, call->arena, lsp->workspace, &servers, &n);
+    pthread_mutex_lock(&on_write->lock);
+    for (size_t i = 0; i < n; i++) {
+        if (has_published(on_write, call->arena, servers[i])) {
+            look_elsewhere(on_write, call->arena, servers[i], &news);
+        }
+        wb_server_unref(servers[i]);
+    }
+    pthread_mutex_unlock(&on_write->lock);
+    if (news.count > 0) {
+        wb_diagnostics_sort(&news);
+        separate(&result->text);
+        wb_text_add_str(&result->text, "Diagnostics that came since the last write:\n");
+        list_news(on_write, &news, &result->text);
+    }
+}
+
+struct wb_write_observer wb_on_write_observer(struct wb_on_write *on_write)
+{
+    return (struct wb_write_observer){
+        .before = before, .after = after, .result = look_at_result, .ctx = on_write};
+}

@@ -1,0 +1,94 @@
+/* table: see table.h. */
+#include "run/table.h"
+
+#include "base/map.h"
+
+/* Both rows as one object: extra's members win. */
+static const struct wb_json *merge_rows(struct wb_arena *arena, const struct wb_json *base,
+                                        const struct wb_json *extra)
+{
+    struct wb_text text;
+    wb_text_init(&text);
+    struct wb_json_writer w;
+    wb_json_writer_init(&w, &text);
+    wb_json_begin_object(&w);
+    for (struct wb_json_iter it = wb_json_iter(base); wb_json_next(&it);) {
+        if (wb_json_get(extra, it.key) == NULL) {
+            wb_json_key(&w, it.key);
+            wb_json_put_value(&w, it.value);
+        }
+    }
+    for (struct wb_json_iter it = wb_json_iter(extra); wb_json_next(&it);) {
+        wb_json_key(&w, it.key);
+        wb_json_put_value(&w, it.value);
+    }
+    wb_json_end_object(&w);
+    const struct wb_json *merged = wb_json_parse(arena, wb_text_span(&text), NULL);
+    wb_text_done(&text);
+    return merged;
+}
+
+static const struct wb_json *find_row(const struct wb_json *rows, const char *id)
+{
+    for (struct wb_json_iter it = wb_json_iter(rows); wb_json_next(&it);) {
+        const char *other = wb_json_str(wb_json_get(it.value, "id"));
+        if (other != NULL && wb_str_equal(other, id)) {
+            return it.value;
+        }
+    }
+    return NULL;
+}
+
+static void add_row(struct wb_arena *arena, const struct wb_json *row, struct wb_table *table)
+{
+    if (!wb_json_bool(wb_json_get(row, "disabled"), false)) {
+        *WB_ARENA_PUSH(arena, table->rows, table->count, table->capacity) = row;
+    }
+}
+
+static int add_extra(struct wb_arena *arena, const struct wb_json *base_rows, const char *key,
+                     const struct wb_json *extra, struct wb_table *table, struct wb_error *err)
+{
+    for (struct wb_json_iter it = wb_json_iter(extra); wb_json_next(&it);) {
+        const char *id = wb_json_str(wb_json_get(it.value, "id"));
+        if (id == NULL) {
+            return wb_error_set(err, WB_ERROR_INVALID,
+                                "\"%s\" in the configuration has a row without an \"id\"", key);
+        }
+        if (find_row(base_rows, id) == NULL) {
+            add_row(arena, it.value, table);
+        }
+    }
+    return 0;
+}
+
+int wb_table_load(struct wb_arena *arena, struct wb_span built_in, const char *key,
+                  const struct wb_json *extra, struct wb_table *ret, struct wb_error *err)
+{
+    *ret = (struct wb_table){0};
+    const struct wb_json *base = wb_json_parse(arena, built_in, err);
+    if (base == NULL) {
+        return wb_error_context(err, "the built-in table of %s", key);
+    }
+    const struct wb_json *rows = wb_json_get(base, key);
+    for (struct wb_json_iter it = wb_json_iter(rows); wb_json_next(&it);) {
+        const struct wb_json *over =
+            find_row(extra, wb_json_str_or(wb_json_get(it.value, "id"), ""));
+        add_row(arena, over != NULL ? merge_rows(arena, it.value, over) : it.value, ret);
+    }
+    return add_extra(arena, rows, key, extra, ret, err);
+}
+
+const char **wb_table_strings(struct wb_arena *arena, const struct wb_json *array)
+{
+    size_t n = wb_json_type(array) == WB_JSON_ARRAY ? wb_json_count(array) : 0;
+    const char **strings = wb_arena_alloc_array(arena, n + 1, sizeof(*strings));
+    size_t kept = 0;
+    for (struct wb_json_iter it = wb_json_iter(array); n > 0 && wb_json_next(&it);) {
+        const char *text = wb_json_str(it.value);
+        if (text != NULL) {
+            strings[kept++] = text;
+        }
+    }
+    return strings;
+}
