@@ -30,6 +30,7 @@
 #define WB_PATH_BYTES_MAX 4096
 #define WB_WALK_DEPTH_MAX 200
 #define WB_WALK_ENTRIES_MAX 5000000
+#define WB_WATCH_FILES_MAX 1000000 /* known by name to one watch */
 #define WB_COMMIT_FILES_MAX 100000
 #define WB_IGNORE_FILE_BYTES_MAX (1 * WB_MIB)
 

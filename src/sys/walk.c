@@ -304,3 +304,27 @@ int wb_walk(const char *workspace, const char *folder, const struct wb_walk_opti
     wb_text_done(&walker.path);
     return result;
 }
+
+bool wb_walk_leaves_out(const char *workspace, const char *path, bool is_folder)
+{
+    static const struct wb_walk_options defaults;
+    const char *name = wb_path_base(path);
+    if (name[0] == '.') {
+        return true;
+    }
+    WB_AUTO(wb_arena_done) struct wb_arena arena;
+    wb_arena_init(&arena);
+    struct walker walker = {.options = &defaults, .workspace_skip = skip_of(workspace)};
+    wb_text_init(&walker.path);
+    wb_text_add_str(&walker.path, workspace);
+    const struct wb_ignore *rules = NULL;
+    int fd = descend(&walker, &arena, workspace, wb_path_dir(&arena, path), &rules);
+    if (fd >= 0) {
+        push_rules(&walker, &arena, fd, ".gitignore", &rules);
+        push_rules(&walker, &arena, fd, ".ignore", &rules);
+        close(fd);
+    }
+    bool left_out = wb_ignore_matches(rules, path + walker.workspace_skip, is_folder);
+    wb_text_done(&walker.path);
+    return left_out;
+}

@@ -32,4 +32,8 @@ int wb_walk(const char *workspace, const char *folder, const struct wb_walk_opti
             bool (*visit)(void *ctx, const struct wb_walk_entry *entry), void *ctx,
             struct wb_walk_counts *ret_counts, struct wb_error *err);
 
+/* Would a walk with default options leave this one entry out, as hidden or by the ignore files from
+ * the workspace down to its folder? The folders above it are not asked for their own sake. */
+bool wb_walk_leaves_out(const char *workspace, const char *path, bool is_folder);
+
 #endif
