@@ -16,17 +16,12 @@ static void put_range(struct wb_json_writer *w, const struct wb_query_server *se
     enum wb_position_encoding encoding = wb_server_encoding(server->server);
     struct wb_position end =
         wb_position_from_offset(&server->index, encoding, place->offset + place->length);
-    const struct wb_position *ends[] = {&place->position, &end};
-    static const char *const keys[] = {"start", "end"};
     wb_json_key(w, "range");
     wb_json_begin_object(w);
-    for (size_t i = 0; i < 2; i++) {
-        wb_json_key(w, keys[i]);
-        wb_json_begin_object(w);
-        wb_json_member_int(w, "line", ends[i]->line);
-        wb_json_member_int(w, "character", ends[i]->character);
-        wb_json_end_object(w);
-    }
+    wb_json_key(w, "start");
+    wb_position_write(w, place->position);
+    wb_json_key(w, "end");
+    wb_position_write(w, end);
     wb_json_end_object(w);
 }
 

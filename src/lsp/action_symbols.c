@@ -43,8 +43,7 @@ static struct symbol *add_symbol(struct wb_arena *arena, struct symbols *symbols
     symbol->name = wb_json_str_or(wb_json_get(item, "name"), "");
     symbol->kind = kind_name(wb_json_int_or(wb_json_get(item, "kind"), 0));
     symbol->container = wb_json_str(wb_json_get(item, "containerName"));
-    symbol->location.position.line = wb_json_int_or(wb_json_get(start, "line"), 0);
-    symbol->location.position.character = wb_json_int_or(wb_json_get(start, "character"), 0);
+    (void)wb_position_read(start, &symbol->location.position);
     return symbol;
 }
 

@@ -261,15 +261,13 @@ static const char *const *resolved(struct wb_arena *arena, const char *const *co
 }
 
 const char *const **wb_server_row_commands(struct wb_arena *arena, const struct wb_server_row *row,
-                                           const char *workspace, const char *root,
-                                           char **ret_looked)
+                                           const char *workspace, const char *root)
 {
     const char *const *local = local_folders(arena, row, workspace, root);
     const char *const **found = NULL;
     size_t n = 0, capacity = 0;
     for (const char *const *const *command = row->commands; *command != NULL; command++) {
-        const char *program =
-            wb_path_find_program(arena, (*command)[0], local, NULL, n == 0 ? ret_looked : NULL);
+        const char *program = wb_path_find_program(arena, (*command)[0], local, NULL, NULL);
         if (program != NULL) {
             *WB_ARENA_PUSH(arena, found, n, capacity) = resolved(arena, *command, program);
         }
@@ -287,6 +285,13 @@ static void add_words(struct wb_text *out, const char **words)
     }
 }
 
+static const char *keep(struct wb_arena *arena, struct wb_text *text)
+{
+    const char *kept = wb_arena_strdup(arena, wb_text_cstr(text));
+    wb_text_done(text);
+    return kept;
+}
+
 static const char *no_marker(struct wb_arena *arena, const struct wb_server_row *row)
 {
     struct wb_text text;
@@ -294,34 +299,34 @@ static const char *no_marker(struct wb_arena *arena, const struct wb_server_row 
     wb_text_add_str(&text, "no root marker from the file up to the workspace (");
     add_words(&text, row->markers);
     wb_text_add_char(&text, ')');
-    const char *reason = wb_arena_strdup(arena, wb_text_cstr(&text));
-    wb_text_done(&text);
-    return reason;
+    return keep(arena, &text);
 }
 
-static const char *no_program(struct wb_arena *arena, const struct wb_server_row *row,
-                              const char *looked)
+static const char *no_program(struct wb_arena *arena, const struct wb_server_row *row)
 {
-    return wb_arena_printf(arena, "no program %s (looked in %s); install it: %s",
-                           row->commands[0] != NULL ? row->commands[0][0] : row->id,
-                           looked != NULL ? looked : "PATH",
-                           row->install != NULL ? row->install : row->url);
+    struct wb_text text;
+    wb_text_init(&text);
+    wb_text_printf(&text, "no program %s (looked in ",
+                   row->commands[0] != NULL ? row->commands[0][0] : row->id);
+    add_words(&text, row->local);
+    wb_text_printf(&text, "%sPATH); install it: %s", row->local[0] != NULL ? " and " : "",
+                   row->install != NULL ? row->install : row->url);
+    return keep(arena, &text);
 }
 
 static void judge(struct wb_arena *arena, const struct wb_server_row *row, const char *workspace,
                   const char *path, struct wb_candidate *ret)
 {
-    char *looked = NULL;
     *ret = (struct wb_candidate){.row = row};
     ret->root = wb_server_row_root(arena, row, workspace, path, &ret->marker);
     const char *root = ret->root != NULL ? ret->root : workspace;
-    ret->commands = wb_server_row_commands(arena, row, workspace, root, &looked);
+    ret->commands = wb_server_row_commands(arena, row, workspace, root);
     bool has_program = ret->commands[0] != NULL;
     if (ret->root == NULL) {
         ret->reason = no_marker(arena, row);
     }
     if (!has_program) {
-        const char *missing = no_program(arena, row, looked);
+        const char *missing = no_program(arena, row);
         ret->reason =
             ret->reason != NULL ? wb_arena_printf(arena, "%s; %s", ret->reason, missing) : missing;
     }

@@ -61,11 +61,10 @@ bool wb_server_row_serves(const struct wb_server_row *row, const struct wb_langu
 char *wb_server_row_root(struct wb_arena *arena, const struct wb_server_row *row,
                          const char *workspace, const char *path, const char **ret_marker);
 
-/* The row's commands whose program resolves for this root, in order, each NULL-terminated with its
- * arguments; the list ends with NULL. Empty: *ret_looked lists where it looked. */
+/* The row's commands whose program resolves for this root (project-local folders first, then PATH),
+ * in order, each NULL-terminated with its arguments; the list ends with NULL. */
 const char *const **wb_server_row_commands(struct wb_arena *arena, const struct wb_server_row *row,
-                                           const char *workspace, const char *root,
-                                           char **ret_looked);
+                                           const char *workspace, const char *root);
 
 /* What could serve this file: every row of its language, usable ones first, conflict groups
  * resolved (the losers carry the reason). */

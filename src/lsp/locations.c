@@ -30,8 +30,7 @@ static void parse_one(struct wb_arena *arena, const struct wb_json *item,
     }
     struct wb_location *location = wb_locations_add(arena, list);
     location->path = path;
-    location->position.line = wb_json_int_or(wb_json_get(start, "line"), 0);
-    location->position.character = wb_json_int_or(wb_json_get(start, "character"), 0);
+    (void)wb_position_read(start, &location->position); /* without a range: the file's beginning */
 }
 
 void wb_locations_parse(struct wb_arena *arena, const struct wb_json *answer,

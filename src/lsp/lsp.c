@@ -5,9 +5,9 @@
 
 #include "sys/path.h"
 
-#define IDLE_STOP_MS 600000
-#define START_MS 60000
-#define REQUEST_MS 30000
+#define IDLE_STOP_S 600
+#define START_S 60
+#define REQUEST_S 30
 
 static void free_lsp(void *resource)
 {
@@ -24,9 +24,9 @@ void wb_lsp_attach(struct wb_run *run)
     lsp->run = run;
     lsp->workspace = wb_run_workspace(run);
     lsp->supervisor = wb_supervisor_of_host(wb_run_host(run));
-    lsp->limits.idle_stop_ms = wb_config_int(config, "lsp.idle_stop_ms", IDLE_STOP_MS);
-    lsp->limits.start_ms = wb_config_int(config, "lsp.start_timeout_ms", START_MS);
-    lsp->request_ms = wb_config_int(config, "lsp.request_timeout_ms", REQUEST_MS);
+    lsp->limits.idle_stop_ms = 1000 * wb_config_int(config, "lsp.idle_stop_s", IDLE_STOP_S);
+    lsp->limits.start_ms = 1000 * wb_config_int(config, "lsp.start_timeout_s", START_S);
+    lsp->request_ms = 1000 * wb_config_int(config, "lsp.request_timeout_s", REQUEST_S);
     lsp->ledger = wb_ledger_new();
     lsp->on_write = wb_on_write_new(lsp);
     wb_run_attach(run, WB_RESOURCE_LANGUAGE_SERVERS, lsp, free_lsp);

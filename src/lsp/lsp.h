@@ -17,7 +17,7 @@ struct wb_lsp {
     struct wb_supervisor_limits limits;
     struct wb_ledger *ledger;
     struct wb_on_write *on_write;
-    int64_t request_ms; /* how long a question may take: lsp.request_timeout_ms, default 30,000 */
+    int64_t request_ms; /* how long a question may take: lsp.request_timeout_s, default 30 */
 };
 
 /* Attaches language servers to the run and observes its writes. */

@@ -100,10 +100,7 @@ void wb_query_begin_params(struct wb_query *query, struct wb_json_writer *w, str
     wb_json_end_object(w);
     if (position != NULL) {
         wb_json_key(w, "position");
-        wb_json_begin_object(w);
-        wb_json_member_int(w, "line", position->line);
-        wb_json_member_int(w, "character", position->character);
-        wb_json_end_object(w);
+        wb_position_write(w, *position);
     }
 }
 
@@ -160,7 +157,7 @@ static int ask_meaning(struct wb_query *query, struct wb_server *server, struct 
 static int tell_hits(struct wb_query *query, const struct wb_query_server *server, int64_t line,
                      struct wb_span symbol, const struct wb_symbol_hits *hits, struct wb_error *err)
 {
-    struct wb_span source = wb_line_index_line(&server->index, line - 1);
+    struct wb_span source = wb_line_index_line(&server->index, (size_t)line - 1);
     WB_AUTO(wb_text_done) struct wb_text list;
     wb_text_init(&list);
     for (size_t i = 0; i < hits->count && i < 2 * HITS_ASKED_MAX; i++) {

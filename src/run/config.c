@@ -20,9 +20,14 @@ static const struct key {
     int64_t min, max;
     bool needs_trust; /* names commands, or permissions */
 } keys[] = {
-    {"allow", KEY_TIER, 0, 0, true},   {"cap", KEY_TIER, 0, 0, true},
-    {"servers", KEY_ROWS, 0, 0, true}, {"languages", KEY_ROWS, 0, 0, true},
-    {"checks", KEY_ROWS, 0, 0, true},  {"lsp.idle_stop_s", KEY_INT, 1, 7 * 24 * 3600, false},
+    {"allow", KEY_TIER, 0, 0, true},
+    {"cap", KEY_TIER, 0, 0, true},
+    {"servers", KEY_ROWS, 0, 0, true},
+    {"languages", KEY_ROWS, 0, 0, true},
+    {"checks", KEY_ROWS, 0, 0, true},
+    {"lsp.idle_stop_s", KEY_INT, 1, 7 * 24 * 3600, false},
+    {"lsp.start_timeout_s", KEY_INT, 1, 3600, false},
+    {"lsp.request_timeout_s", KEY_INT, 1, 3600, false},
 };
 
 struct wb_config {
