@@ -32,12 +32,12 @@ static void add_line(struct wb_arena *arena, struct wb_line_index *index, size_t
     *WB_ARENA_PUSH(arena, index->starts, index->count, index->capacity) = start;
 }
 
-/* The offset of the byte at or after from; the text's length if there is none. */
+/* The offset of the byte at or after from, or SIZE_MAX. */
 static size_t find_byte(struct wb_span text, char byte, size_t from)
 {
     const char *found = from < text.len ? memchr(text.ptr + from, byte, text.len - from) : NULL;
 
-    return found != NULL ? (size_t)(found - text.ptr) : text.len;
+    return found != NULL ? (size_t)(found - text.ptr) : SIZE_MAX;
 }
 
 void wb_line_index_init(struct wb_arena *arena, struct wb_span text, struct wb_line_index *ret)
@@ -48,7 +48,7 @@ void wb_line_index_init(struct wb_arena *arena, struct wb_span text, struct wb_l
 
     *ret = (struct wb_line_index){.text = text};
     add_line(arena, ret, start);
-    while (feed < text.len || carriage < text.len) {
+    while (feed != SIZE_MAX || carriage != SIZE_MAX) {
         /* CRLF ends at its LF; of anything else the nearer one is the line end. */
         start = (carriage + 1 == feed ? feed : WB_MIN(feed, carriage)) + 1;
         add_line(arena, ret, start);
