@@ -1,0 +1,58 @@
+/* commit: several files written all or none. Every change of a workspace goes through here.
+ *
+ * A plan is an ordered list of operations, each bound to the content that it was planned on.
+ * wb_commit_apply checks every file first (content, kind, inside the boundary, writable), writes
+ * the new contents beside, fsyncs them, records a journal with old and new hash of each file and
+ * fsyncs it and its folder, renames, fsyncs each folder once, drops the journal. A failure before
+ * the journal leaves everything old; one after it is rolled back; a crash at any instant is
+ * finished or rolled back by wb_commit_recover, so that the tree is all old or all new.
+ *
+ *   planned -> checked -> staged -> journalled -> renamed -> done
+ *                  \________\___________\__________> rolled back
+ *
+ * Kept: permissions, owner where allowed, symlinks (the target is written), hard links (written in
+ * place under the journal), extended attributes where the file system has them. The journal folder
+ * is in the user's state folder, one a workspace. Any thread; commits of one workspace exclude one
+ * another (a lock on the journal), also between processes. */
+#ifndef WB_SYS_COMMIT_H
+#define WB_SYS_COMMIT_H
+
+#include "base/arena.h"
+#include "base/error.h"
+
+enum wb_commit_kind {
+    WB_COMMIT_WRITE,  /* create or change: path gets new_content */
+    WB_COMMIT_DELETE, /* path, a file; or a folder if recursive */
+    WB_COMMIT_RENAME, /* path to new_path, a file or a folder */
+};
+
+struct wb_commit_op {
+    enum wb_commit_kind kind;
+    const char *path;     /* absolute */
+    const char *new_path; /* RENAME only */
+    bool must_exist;      /* WRITE: the file exists and holds old_content; else it must not exist */
+    struct wb_span old_content; /* WRITE with must_exist, DELETE of a file: what is there now */
+    struct wb_span new_content; /* WRITE */
+    bool overwrite;             /* RENAME: an existing file at new_path is replaced */
+    bool recursive;             /* DELETE of a folder */
+    int mode;                   /* WRITE of a new file: permissions; 0: 0666 less umask */
+};
+
+/* Missing parent folders of written and renamed files are made. */
+struct wb_commit {
+    const char *workspace;      /* absolute real path: names the journal */
+    const char *boundary;       /* every real path must be inside; NULL: no boundary */
+    const struct wb_commit_op *ops;
+    size_t n_ops;
+};
+
+/* 0: all new. -1: all old, and the error says which file and why (WB_ERROR_STALE for content that
+ * is not what the plan says). */
+WB_MUST_CHECK int wb_commit_apply(const struct wb_commit *commit, struct wb_error *err);
+
+/* Finishes or rolls back what a crash left for this workspace. Called when a workspace is opened;
+ * returns the number of commits repaired, -1 with an error when a file has changed since and
+ * nothing was touched (the journal is kept and named). */
+int wb_commit_recover(const char *workspace, struct wb_error *err);
+
+#endif
