@@ -8,8 +8,8 @@
 
 #include <stdlib.h>
 
-#define NEAREST_MAX 5 /* lines shown for a symbol that is elsewhere */
-#define SHOWN_LINE_BYTES 200
+#define NEAREST_MAX 5   /* lines shown for a symbol that is elsewhere */
+#define SHOWN_BYTES 200 /* of a line, or of a symbol */
 #define ORDINAL_DIGITS_MAX 6
 
 /* What may stand between the names of a member chain; longer ones first. */
@@ -177,14 +177,25 @@ static size_t take_ordinal(struct wb_span *symbol)
 
 /* --- what to say --- */
 
-static void add_shown_line(struct wb_text *out, const struct wb_line_index *index, size_t line)
+static void add_cut(struct wb_text *out, struct wb_span text)
 {
-    struct wb_span text = wb_line_index_line(index, line);
-    size_t cut = wb_utf8_cut(text, SHOWN_LINE_BYTES);
+    size_t cut = wb_utf8_cut(text, SHOWN_BYTES);
 
-    wb_text_printf(out, "\n%zu: ", line + 1);
     wb_text_add_utf8(out, (struct wb_span){text.ptr, cut});
     wb_text_add_str(out, cut < text.len ? "..." : "");
+}
+
+static void add_shown_symbol(struct wb_text *out, struct wb_span symbol)
+{
+    wb_text_add_char(out, '`');
+    add_cut(out, symbol);
+    wb_text_add_char(out, '`');
+}
+
+static void add_shown_line(struct wb_text *out, const struct wb_line_index *index, size_t line)
+{
+    wb_text_printf(out, "\n%zu: ", line + 1);
+    add_cut(out, wb_line_index_line(index, line));
 }
 
 static bool has_symbol(const struct wb_line_index *index, size_t line, struct wb_span symbol,
@@ -229,9 +240,9 @@ static int refuse_symbol(const struct wb_line_index *index, size_t line, struct 
         n = find_nearest(index, line, symbol, false, nearest);
     }
     qsort(nearest, n, sizeof(*nearest), compare_lines);
-    wb_text_printf(&out, "line %zu has no `", line + 1);
-    wb_text_add_utf8(&out, (struct wb_span){symbol.ptr, wb_utf8_cut(symbol, SHOWN_LINE_BYTES)});
-    wb_text_add_str(&out, "`; it reads:");
+    wb_text_printf(&out, "line %zu has no ", line + 1);
+    add_shown_symbol(&out, symbol);
+    wb_text_add_str(&out, "; it reads:");
     add_shown_line(&out, index, line);
     wb_text_add_str(&out, n != 0 ? "\nThe nearest lines that have it:"
                                  : "\nThe file does not have it anywhere.");
@@ -246,12 +257,12 @@ static int refuse_ordinal(const struct wb_line_index *index, size_t line, struct
 {
     WB_AUTO(wb_text_done) struct wb_text out = {0};
 
+    wb_text_printf(&out, "line %zu has ", line + 1);
+    add_shown_symbol(&out, symbol);
+    wb_text_printf(&out, " %zu time%s, so there is no #%zu; it reads:", count,
+                   count == 1 ? "" : "s", ordinal);
     add_shown_line(&out, index, line);
-    return wb_error_set(err, WB_ERROR_NOT_FOUND,
-                        "line %zu has `" WB_SPAN_FMT
-                        "` %zu time%s, so there is no #%zu; it reads:%s",
-                        line + 1, WB_SPAN_ARG(symbol), count, count == 1 ? "" : "s", ordinal,
-                        wb_text_cstr(&out));
+    return wb_error_set(err, WB_ERROR_NOT_FOUND, "%s", wb_text_cstr(&out));
 }
 
 static int check_line(const struct wb_line_index *index, int64_t line, struct wb_error *err)
