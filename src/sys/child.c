@@ -38,6 +38,7 @@ struct wb_child {
     pthread_mutex_t lock; /* of all below */
     pthread_cond_t woken; /* ended, or somebody's wait is cancelled */
     enum wb_child_state state;
+    bool tree_gone; /* the guard has said so */
     bool out_ended, err_ended;
     bool given_up; /* freed though something survived */
     struct wb_child_status status;
@@ -140,13 +141,13 @@ static void on_control_data(void *ctx, const char *ptr, size_t len)
     if (report.kind == WB_GUARD_ENDED && child->state == CHILD_RUNNING) {
         child->status = decode_status(&report, child->memory_bytes);
         set_state(child, CHILD_DEAD);
-    } else if (report.kind == WB_GUARD_GONE && child->state == CHILD_DEAD) {
-        set_state(child, CHILD_GONE);
+    } else if (report.kind == WB_GUARD_GONE) {
+        child->tree_gone = true;
     }
     pthread_mutex_unlock(&child->lock);
 }
 
-/* Somebody killed the guard: what is left of the child's own process group goes with it. */
+/* Under the lock. Somebody killed the guard: what is left of the child's own process group goes with it. */
 static void end_orphan(struct wb_child *child)
 {
     wb_log(WB_LOG_DEBUG, "process %d: its guard %d is gone", (int)child->pid,
@@ -155,7 +156,6 @@ static void end_orphan(struct wb_child *child)
     if (child->state == CHILD_RUNNING) {
         child->status.signal = SIGKILL;
     }
-    set_state(child, CHILD_GONE);
 }
 
 static void on_control_end(void *ctx)
@@ -163,9 +163,10 @@ static void on_control_end(void *ctx)
     struct wb_child *child = ctx;
     pthread_mutex_lock(&child->lock);
     bool given_up = child->given_up;
-    if (child->state != CHILD_GONE) {
+    if (!child->tree_gone) {
         end_orphan(child);
     }
+    set_state(child, CHILD_GONE);
     pthread_mutex_unlock(&child->lock);
     /* Its socket closed, the guard is in its exit. */
     waitpid(child->guard_pid, NULL, given_up ? WNOHANG : 0);

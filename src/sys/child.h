@@ -37,7 +37,7 @@ struct wb_child_options {
     struct wb_stream_handler out; /* stdout; on_data NULL: goes to /dev/null */
     void (*on_stderr)(void *ctx, const char *ptr, size_t len); /* may be NULL */
     /* Once, after the process is gone, its tree is verified gone, and stdout and stderr have
-     * ended. May be NULL. */
+     * ended; wb_child_wait may return a moment before it. May be NULL. */
     void (*on_exit)(void *ctx, const struct wb_child_status *status);
     void *ctx; /* of on_stderr and on_exit */
 };

@@ -42,8 +42,21 @@ static void keep(struct keeper *keeper, const char *ptr, size_t len)
     }
 }
 
-/* Bytes at the tail's head that belong to a line, or at least to a character, that is cut. */
-static size_t torn_bytes(struct wb_span tail)
+/* Bytes at the head's end that begin a character whose rest is cut. */
+static size_t torn_end_bytes(struct wb_span head)
+{
+    for (size_t back = 1; back <= 3 && back <= head.len; back++) {
+        unsigned char byte = (unsigned char)head.ptr[head.len - back];
+        if ((byte & 0xC0) != 0x80) {
+            size_t whole = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC0 ? 2 : 1;
+            return whole > back ? back : 0;
+        }
+    }
+    return 0;
+}
+
+/* Bytes at the tail's start that belong to a line, or at least to a character, that is cut. */
+static size_t torn_start_bytes(struct wb_span tail)
 {
     size_t line_end = wb_span_find(tail, WB_SPAN("\n"), 0);
     if (line_end < tail.len / 4) {
@@ -63,11 +76,10 @@ static void join(struct keeper *keeper, struct wb_text *ret, size_t *ret_cut_byt
     *ret = keeper->head;
     struct wb_span tail = wb_text_span(&keeper->tail);
     if (keeper->cut_bytes != 0) {
-        size_t head_len = wb_utf8_cut(wb_text_span(ret), ret->len);
-        size_t torn = torn_bytes(tail);
-        keeper->cut_bytes += ret->len - head_len + torn;
-        wb_text_cut(ret, head_len);
-        tail = (struct wb_span){tail.ptr + torn, tail.len - torn};
+        size_t end = torn_end_bytes(wb_text_span(ret)), start = torn_start_bytes(tail);
+        keeper->cut_bytes += end + start;
+        wb_text_cut(ret, ret->len - end);
+        tail = (struct wb_span){tail.ptr + start, tail.len - start};
         wb_text_printf(ret, "\n[... %zu bytes left out ...]\n", keeper->cut_bytes);
     }
     wb_text_add_span(ret, tail);

@@ -5,6 +5,7 @@
  * told from the program's, orphans). Must not know what becomes of the child later. */
 #include "sys/spawn.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -224,6 +225,7 @@ static int await_start(const struct wb_child_options *options, int control, pid_
 
 int wb_spawn(const struct wb_child_options *options, struct wb_spawned *ret, struct wb_error *err)
 {
+    assert(options->guard != NULL && options->argv[0] != NULL);
     WB_AUTO(close_ends) struct ends ends = {{-1, -1, -1, -1, -1, -1, -1, -1}};
     if (count_strings(options->argv) + count_strings(options->prefix) > WB_CHILD_ARGS_MAX) {
         return wb_error_set(err, WB_ERROR_LIMIT, "cannot start %s: more than %d arguments",

@@ -145,7 +145,8 @@ static bool read_once(struct wb_stream *stream)
 {
     char *buffer = wb_loop_buffer(stream->loop, stream->read_bytes);
     ssize_t n = read(stream->in.fd, buffer, stream->read_bytes);
-    if (n < 0 && errno == EINTR) {
+    /* A peer that left without reading all is told once, before what it wrote itself is read. */
+    if (n < 0 && (errno == EINTR || errno == ECONNRESET)) {
         return true;
     }
     if (n < 0 && errno == EAGAIN) {
