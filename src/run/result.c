@@ -1,5 +1,4 @@
-/* result: text for the model, data for programs, attachments; and its form as JSON. Knows no tool
- * and no surface. */
+/* result: text for the model, data for programs, attachments. Knows no tool and no surface. */
 #include "run/result.h"
 
 void wb_result_init(struct wb_result *result)
@@ -137,16 +136,6 @@ void wb_attachment_base64(struct wb_text *out, const struct wb_attachment *attac
     }
 }
 
-static void put_attachment(struct wb_json_writer *w, const struct wb_attachment *attachment)
-{
-    WB_AUTO(wb_text_done) struct wb_text base64 = {0};
-    wb_attachment_base64(&base64, attachment);
-    wb_json_begin_object(w);
-    wb_json_member_str(w, "mime", attachment->mime);
-    wb_json_member_span(w, "base64", wb_text_span(&base64));
-    wb_json_end_object(w);
-}
-
 void wb_result_put_data(struct wb_json_writer *w, const struct wb_result *result)
 {
     if (result->data.len > 0) {
@@ -154,20 +143,4 @@ void wb_result_put_data(struct wb_json_writer *w, const struct wb_result *result
     } else {
         wb_json_put_null(w);
     }
-}
-
-void wb_result_json(struct wb_json_writer *w, const struct wb_result *result)
-{
-    wb_json_begin_object(w);
-    wb_json_member_span(w, "text", wb_text_span(&result->text));
-    wb_json_key(w, "data");
-    wb_result_put_data(w, result);
-    wb_json_key(w, "attachments");
-    wb_json_begin_array(w);
-    for (size_t i = 0; i < result->n_attachments; i++) {
-        put_attachment(w, &result->attachments[i]);
-    }
-    wb_json_end_array(w);
-    wb_json_member_bool(w, "is_error", result->is_error);
-    wb_json_end_object(w);
 }

@@ -50,7 +50,5 @@ void wb_result_bound(struct wb_result *result);
 void wb_attachment_base64(struct wb_text *out, const struct wb_attachment *attachment);
 /* The data, or null. */
 void wb_result_put_data(struct wb_json_writer *w, const struct wb_result *result);
-/* {"text", "data", "attachments": [{"mime", "base64"}], "is_error"} */
-void wb_result_json(struct wb_json_writer *w, const struct wb_result *result);
 
 #endif

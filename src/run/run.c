@@ -39,12 +39,11 @@ static char *new_conversation_id(struct wb_arena *arena)
     return wb_arena_printf(arena, "%.*s-%s", (int)n, digits, random_id(arena));
 }
 
-static const char *resolve_workspace(struct wb_run *run, const char *workspace,
-                                     struct wb_error *err)
+char *wb_run_resolve_workspace(struct wb_arena *arena, const char *workspace, struct wb_error *err)
 {
     WB_AUTO(wb_free_p) char *cwd = getcwd(NULL, 0);
-    const char *absolute = wb_path_join(&run->arena, cwd != NULL ? cwd : "/", workspace);
-    const char *real = wb_path_real(&run->arena, absolute, err);
+    const char *absolute = wb_path_join(arena, cwd != NULL ? cwd : "/", workspace);
+    char *real = wb_path_real(arena, absolute, err);
     if (real == NULL) {
         return NULL;
     }
@@ -100,7 +99,7 @@ static enum wb_tier choose_tier(const struct wb_run *run, enum wb_tier option, c
 static int open_run(struct wb_run *run, const struct wb_run_options *options, struct wb_error *err)
 {
     struct wb_error recover_err;
-    run->workspace = resolve_workspace(run, options->workspace, err);
+    run->workspace = wb_run_resolve_workspace(&run->arena, options->workspace, err);
     if (run->workspace == NULL) {
         return -1;
     }

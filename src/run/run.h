@@ -35,6 +35,9 @@ struct wb_run_options {
     const struct wb_question_port *port; /* NULL: wb_question_port_none */
 };
 
+/* The absolute real path of a folder that may be a workspace. */
+char *wb_run_resolve_workspace(struct wb_arena *arena, const char *workspace, struct wb_error *err);
+
 /* Opens the run: resolves the workspace, loads the configuration, repairs what a crashed commit
  * left. */
 struct wb_run *wb_run_open(struct wb_host *host, const struct wb_run_options *options,
