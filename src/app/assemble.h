@@ -1,0 +1,17 @@
+/* assemble: the one place that knows every tool and every resource, and plugs them together. */
+#ifndef WB_APP_ASSEMBLE_H
+#define WB_APP_ASSEMBLE_H
+
+#include "run/run.h"
+
+/* The registry, NULL-terminated, in the order of lists. */
+extern const struct wb_tool *const wb_tools[];
+
+/* A host with all tools. guard: path of werkbank-guard; NULL: where it is found ($WERKBANK_GUARD,
+ * beside the program, in ../lib/werkbank beside its folder). */
+struct wb_host *wb_assemble_host(const char *guard);
+
+/* Attaches every resource there is. */
+void wb_assemble_attach(struct wb_run *run);
+
+#endif

@@ -1,0 +1,108 @@
+/* serve: the run's tools over standard input and output, for the harness that started us and owns
+ * the run. Its end of file, SIGINT, SIGTERM or SIGHUP cancel every call, take all children down and
+ * end us.
+ *
+ *   serving --end of input, signal--> stopping (nothing is read any more; calls end) -> ended */
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "app/command.h"
+#include "app/mcp_server.h"
+#include "app/session.h"
+#include "base/clock.h"
+#include "sys/stream.h"
+
+#define FLUSH_MS 2000 /* for the last answers, to a peer that may read them or not */
+
+struct serve {
+    struct wb_session session;
+    struct wb_stream *stream;
+    struct wb_mcp_server *server;
+    pthread_t main_thread;
+    bool stopping; /* loop thread */
+};
+
+static int write_line(void *ctx, const struct wb_span *spans, size_t n, struct wb_error *err)
+{
+    struct serve *serve = ctx;
+    return wb_stream_write(serve->stream, spans, n, err);
+}
+
+static void on_data(void *ctx, const char *ptr, size_t len)
+{
+    struct serve *serve = ctx;
+    if (!serve->stopping) {
+        wb_mcp_server_feed(serve->server, ptr, len);
+    }
+}
+
+static void on_end(void *ctx)
+{
+    struct serve *serve = ctx;
+    pthread_kill(serve->main_thread, SIGUSR1);
+}
+
+static void stop_reading(void *ctx)
+{
+    struct serve *serve = ctx;
+    serve->stopping = true;
+}
+
+/* The loop thread may deliver data before the opening call has returned: the server comes first, and
+ * its stream is known before anything can be answered. */
+static void open_stream(void *ctx)
+{
+    struct serve *serve = ctx;
+    const struct wb_stream_handler handler = {on_data, on_end, serve};
+    serve->stream = wb_stream_open_take(wb_host_loop(serve->session.host), STDIN_FILENO,
+                                        STDOUT_FILENO, &handler);
+}
+
+static void serve_until(struct serve *serve, const sigset_t *ends)
+{
+    struct wb_loop *loop = wb_host_loop(serve->session.host);
+    int signal;
+    serve->server = wb_mcp_server_new(serve->session.run, write_line, serve);
+    wb_loop_run_sync(loop, open_stream, serve);
+    while (sigwait(ends, &signal) != 0) {
+    }
+    wb_loop_run_sync(loop, stop_reading, serve);
+    wb_run_close(WB_STEAL(serve->session.run));
+    wb_stream_flush(serve->stream, wb_clock_deadline(FLUSH_MS));
+    wb_mcp_server_free(serve->server);
+    wb_stream_free(serve->stream);
+}
+
+static int run(const struct wb_options *options, char **operands, int n_operands)
+{
+    struct serve serve = {.main_thread = pthread_self()};
+    struct wb_error err;
+    sigset_t ends;
+    (void)operands;
+    (void)n_operands;
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGINT);
+    sigaddset(&ends, SIGTERM);
+    sigaddset(&ends, SIGHUP);
+    sigaddset(&ends, SIGUSR1); /* from on_end */
+    pthread_sigmask(SIG_BLOCK, &ends, NULL);
+    if (wb_session_open(options, NULL, &serve.session, &err) != 0) {
+        return wb_command_refuse("%s", err.message);
+    }
+    serve_until(&serve, &ends);
+    wb_session_close(&serve.session);
+    return WB_EXIT_DONE;
+}
+
+const struct wb_command wb_command_serve = {
+    .name = "serve",
+    .operands = "",
+    .options = WB_OPTION_WORKSPACE | WB_OPTION_RUN,
+    .summary = "serve the tools to the program that started this one, over its pipes",
+    .details =
+        "Speaks MCP's wire format (JSON-RPC, a message a line) on standard input and output:\n"
+        "versions 2024-11-05 to 2025-11-25 and 2026-07-28. The run belongs to the process that\n"
+        "started it and ends with its input.\n",
+    .run = run,
+};

@@ -1,0 +1,109 @@
+/* commands: the table of sub-commands, and the way from argv to one of them. */
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "app/command.h"
+#include "run/nearest.h"
+
+const struct wb_command *const wb_commands[] = {
+    &wb_command_call,  &wb_command_tools, &wb_command_serve,
+    &wb_command_trust, &wb_command_help,  NULL,
+};
+
+const struct wb_command *wb_commands_find(const char *name)
+{
+    for (size_t i = 0; wb_commands[i] != NULL; i++) {
+        if (wb_str_equal(wb_commands[i]->name, name)) {
+            return wb_commands[i];
+        }
+    }
+    return NULL;
+}
+
+int wb_command_refuse(const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    fputs("werkbank: ", stderr);
+    vfprintf(stderr, fmt, args);
+    fputc('\n', stderr);
+    va_end(args);
+    return WB_EXIT_USAGE;
+}
+
+static int refuse_unknown(const char *name)
+{
+    const char *names[WB_COUNT(wb_commands) - 1];
+    for (size_t i = 0; wb_commands[i] != NULL; i++) {
+        names[i] = wb_commands[i]->name;
+    }
+    const char *near = wb_nearest(wb_span(name), names, WB_COUNT(names));
+    if (near != NULL) {
+        return wb_command_refuse("there is no command `%s`; did you mean `%s`?", name, near);
+    }
+    return wb_command_refuse("there is no command `%s`; `werkbank help` lists them", name);
+}
+
+static int print_version(void)
+{
+    printf("werkbank %s\n", WB_VERSION);
+    return WB_EXIT_DONE;
+}
+
+/* Before a command: --help and --version. */
+static int run_without_command(struct wb_arena *arena, int argc, char **argv)
+{
+    struct wb_options options;
+    struct wb_error err;
+    char **operands;
+    int n;
+    if (wb_options_parse(arena, argc, argv, 0, &options, &operands, &n, &err) != 0) {
+        return wb_command_refuse("%s; see `werkbank help`", err.message);
+    }
+    if (options.version) {
+        return print_version();
+    }
+    if (options.help) {
+        return wb_command_help.run(&options, NULL, 0);
+    }
+    return wb_command_refuse("name a command; `werkbank help` lists them");
+}
+
+static int run_command(struct wb_arena *arena, const struct wb_command *command, int argc,
+                       char **argv)
+{
+    struct wb_options options;
+    struct wb_error err;
+    char **operands;
+    int n;
+    if (wb_options_parse(arena, argc, argv, command->options, &options, &operands, &n, &err) != 0) {
+        return wb_command_refuse("%s; see `werkbank help %s`", err.message, command->name);
+    }
+    if (options.version) {
+        return print_version();
+    }
+    if (options.help) {
+        char *name = argv[0];
+        return wb_command_help.run(&options, &name, 1);
+    }
+    if (n < command->min_operands || n > command->max_operands) {
+        return wb_command_refuse("`%s` is used as: werkbank %s [OPTIONS]%s%s", command->name,
+                                 command->name, command->operands[0] != '\0' ? " " : "",
+                                 command->operands);
+    }
+    return command->run(&options, operands, n);
+}
+
+int wb_commands_main(int argc, char **argv)
+{
+    WB_AUTO(wb_arena_done) struct wb_arena arena;
+    wb_arena_init(&arena);
+    signal(SIGPIPE, SIG_IGN); /* a reader that goes away is an error of the write */
+    if (argc < 2 || argv[1][0] == '-') {
+        return run_without_command(&arena, argc, argv);
+    }
+    const struct wb_command *command = wb_commands_find(argv[1]);
+    return command != NULL ? run_command(&arena, command, argc - 1, argv + 1)
+                           : refuse_unknown(argv[1]);
+}
