@@ -1,14 +1,14 @@
 /* commit: several files written all or none. Every change of a workspace goes through here.
  *
- * A plan is an ordered list of operations, each bound to the content that it was planned on.
- * wb_commit_apply checks every file first (content, kind, inside the boundary, writable), writes
- * the new contents beside, fsyncs them, records a journal with old and new hash of each file and
- * fsyncs it and its folder, renames, fsyncs each folder once, drops the journal. A failure before
- * the journal leaves everything old; one after it is rolled back; a crash at any instant is
- * finished or rolled back by wb_commit_recover, so that the tree is all old or all new.
+ * A commit is an ordered list of operations, each bound to the content that it was planned on. Every
+ * file is checked first (content, kind, inside the boundary, writable). Then a journal with every
+ * step and the old and new hash of each file goes to the disk, the new contents are written beside
+ * and fsynced, the renames are done, each folder is fsynced once, and the journal is dropped. A
+ * failure rolls back; after a crash at any instant wb_commit_recover rolls back, or finishes what
+ * was done already, so that the tree is all old or all new.
  *
- *   planned -> checked -> staged -> journalled -> renamed -> done
- *                  \________\___________\__________> rolled back
+ *   planned -> journalled -> staged -> renamed -> marked done -> cleaned up
+ *                   \___________\_________\____> rolled back
  *
  * Kept: permissions, owner where allowed, symlinks (the target is written), hard links (written in
  * place under the journal), extended attributes where the file system has them. The journal folder

@@ -1,13 +1,14 @@
 /* commit_plan: checks a list of operations and makes the plan that carries it out.
  *
- * An operation names files as they are called when its turn comes. Nothing is moved while planning,
- * so the view (commit_view.h) leads such a name back to the one that the thing has on the disk now. New contents of existing files are all written first, under those original
- * names; then comes the structure (moves, new folders, new files, deletions) in the order given.
- * Writes nothing. */
+ * An operation names files as they are called when its turn comes; the view (commit_view.h) leads
+ * such a name back to the one that the thing has on the disk now. New contents of existing files
+ * are all written first, under those original names; then comes the structure (moves, new folders,
+ * new files, deletions) in the order given. Writes nothing. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>

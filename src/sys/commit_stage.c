@@ -15,8 +15,8 @@
 #include "sys/commit_internal.h"
 
 #define THREADS_MAX 8
-#define ATTRIBUTE_NAMES_BYTES_MAX (64 * WB_KIB)
-#define ATTRIBUTE_BYTES_MAX (64 * WB_KIB) /* the kernel's own bound */
+#define ATTRIBUTE_NAMES_BYTES_MAX (64 * WB_KIB) /* both are the kernel's own bounds */
+#define ATTRIBUTE_BYTES_MAX (64 * WB_KIB)
 
 struct stage {
     const struct wb_commit_plan *plan;
@@ -42,23 +42,31 @@ static int write_content(int fd, struct wb_span content)
     return 0;
 }
 
-/* What we may not set (security labels as a user), or a file system does not have, stays out. */
-static void copy_attributes(const char *from, int to_fd)
+static int copy_attribute(const char *from, const char *name, int to_fd)
 {
-    WB_AUTO(wb_free_p) char *names = NULL;
-    ssize_t len = llistxattr(from, NULL, 0);
-    if (len <= 0 || len > (ssize_t)ATTRIBUTE_NAMES_BYTES_MAX) {
-        return;
-    }
-    names = wb_alloc((size_t)len + 1);
-    len = llistxattr(from, names, (size_t)len);
     WB_AUTO(wb_free_p) char *value = wb_alloc(ATTRIBUTE_BYTES_MAX);
+    ssize_t n = lgetxattr(from, name, value, ATTRIBUTE_BYTES_MAX);
+    if (n >= 0 && fsetxattr(to_fd, name, value, (size_t)n, 0) == 0) {
+        return 0;
+    }
+    /* The user's own and access lists are kept or it fails; security labels are the system's. */
+    bool is_kept = wb_str_starts(name, "user.") || wb_str_starts(name, "system.");
+    return is_kept && errno != ENODATA && errno != EOPNOTSUPP ? -1 : 0;
+}
+
+static int copy_attributes(const char *from, int to_fd)
+{
+    char names[ATTRIBUTE_NAMES_BYTES_MAX];
+    ssize_t len = llistxattr(from, names, sizeof(names));
+    if (len < 0) {
+        return errno == EOPNOTSUPP ? 0 : -1;
+    }
     for (ssize_t at = 0; at < len; at += (ssize_t)strlen(names + at) + 1) {
-        ssize_t n = lgetxattr(from, names + at, value, ATTRIBUTE_BYTES_MAX);
-        if (n >= 0) {
-            (void)fsetxattr(to_fd, names + at, value, (size_t)n, 0);
+        if (copy_attribute(from, names + at, to_fd) != 0) {
+            return -1;
         }
     }
+    return 0;
 }
 
 static int copy_owner_and_mode(const char *from, int to_fd)
@@ -79,8 +87,7 @@ static int copy_owner_and_mode(const char *from, int to_fd)
     if (fchmod(to_fd, mode) != 0) {
         return -1;
     }
-    copy_attributes(from, to_fd); /* behind fchmod, which would change an access list's mask */
-    return 0;
+    return copy_attributes(from, to_fd); /* behind fchmod, which changes an access list's mask */
 }
 
 static int fill_temp(int fd, const struct wb_commit_temp *temp)
