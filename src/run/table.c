@@ -92,3 +92,17 @@ const char **wb_table_strings(struct wb_arena *arena, const struct wb_json *arra
     }
     return strings;
 }
+
+const char *const **wb_table_commands(struct wb_arena *arena, const struct wb_json *array)
+{
+    const char *const **commands =
+        wb_arena_alloc_array(arena, wb_json_count(array) + 1, sizeof(*commands));
+    size_t n = 0;
+    for (struct wb_json_iter it = wb_json_iter(array); wb_json_next(&it);) {
+        const char **words = wb_table_strings(arena, it.value);
+        if (words[0] != NULL) {
+            commands[n++] = (const char *const *)words;
+        }
+    }
+    return commands;
+}

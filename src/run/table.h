@@ -18,5 +18,7 @@ WB_MUST_CHECK int wb_table_load(struct wb_arena *arena, struct wb_span built_in,
 
 /* An array of strings, NULL-terminated; empty for anything else. */
 const char **wb_table_strings(struct wb_arena *arena, const struct wb_json *array);
+/* An array of such arrays, without the empty ones; NULL-terminated. */
+const char *const **wb_table_commands(struct wb_arena *arena, const struct wb_json *array);
 
 #endif

@@ -1,0 +1,84 @@
+/* usable: see usable.h. */
+#include "lsp/usable.h"
+
+#include <dirent.h>
+
+#include "sys/file.h"
+#include "sys/ignore.h"
+#include "sys/path.h"
+
+static bool folder_has_glob(const char *folder, const char *glob)
+{
+    DIR *stream = opendir(folder);
+    bool found = false;
+    const struct dirent *entry;
+    while (stream != NULL && !found && (entry = readdir(stream)) != NULL) {
+        found = wb_ignore_glob(glob, entry->d_name);
+    }
+    if (stream != NULL) {
+        closedir(stream);
+    }
+    return found;
+}
+
+static bool folder_has(struct wb_arena *arena, const char *folder, const char *marker)
+{
+    if (strchr(marker, '*') != NULL) {
+        return folder_has_glob(folder, marker);
+    }
+    return wb_file_kind(wb_path_join(arena, folder, marker), NULL) != WB_FILE_MISSING;
+}
+
+const char *wb_usable_marker(struct wb_arena *arena, const char *folder, const char **markers)
+{
+    for (; *markers != NULL; markers++) {
+        if (folder_has(arena, folder, *markers)) {
+            return *markers;
+        }
+    }
+    return NULL;
+}
+
+const char *const *wb_usable_local_folders(struct wb_arena *arena, const char **local,
+                                           const char *workspace, const char *root)
+{
+    const char **folders = NULL;
+    size_t n = 0, capacity = 0;
+    for (const char *folder = root; folder != NULL;
+         folder = wb_str_equal(folder, workspace) ? NULL : wb_path_dir(arena, folder)) {
+        for (const char **name = local; *name != NULL; name++) {
+            *WB_ARENA_PUSH(arena, folders, n, capacity) =
+                wb_path_normalize(arena, wb_path_join(arena, folder, *name));
+        }
+    }
+    *WB_ARENA_PUSH(arena, folders, n, capacity) = NULL;
+    return folders;
+}
+
+static const char *const *resolved(struct wb_arena *arena, const char *const *command,
+                                   const char *program)
+{
+    size_t n = 0;
+    while (command[n] != NULL) {
+        n++;
+    }
+    const char **words = wb_arena_alloc_array(arena, n + 1, sizeof(*words));
+    memcpy(words, command, n * sizeof(*words));
+    words[0] = program;
+    return words;
+}
+
+const char *const **wb_usable_commands(struct wb_arena *arena, const char *const **commands,
+                                       const char *const *local_folders)
+{
+    const char *const **found = NULL;
+    size_t n = 0, capacity = 0;
+    for (const char *const *const *command = commands; *command != NULL; command++) {
+        const char *program = wb_path_find_program(arena, (*command)[0], local_folders, NULL, NULL);
+        if (program != NULL) {
+            *WB_ARENA_PUSH(arena, found, n, capacity) = resolved(arena, *command, program);
+        }
+    }
+    *WB_ARENA_PUSH(arena, found, n, capacity) = NULL;
+    return found;
+}

@@ -1,0 +1,21 @@
+/* usable: the two tests that rows of servers and of project checks share: is a root marker there,
+ * and does a program resolve. Asks the disk at each call. Any thread. */
+#ifndef WB_LSP_USABLE_H
+#define WB_LSP_USABLE_H
+
+#include "base/arena.h"
+
+/* The first marker that the folder has: a name, a path below it, or a name with '*'. Or NULL. */
+const char *wb_usable_marker(struct wb_arena *arena, const char *folder, const char **markers);
+
+/* The project-local folders of a row as absolute paths: below the root, then below each parent up
+ * to the workspace. NULL-terminated. */
+const char *const *wb_usable_local_folders(struct wb_arena *arena, const char **local,
+                                           const char *workspace, const char *root);
+
+/* Those of the commands whose program resolves (in the local folders, which may be NULL, then on
+ * PATH), each with the program's absolute path in place of its name. The list ends with NULL. */
+const char *const **wb_usable_commands(struct wb_arena *arena, const char *const **commands,
+                                       const char *const *local_folders);
+
+#endif
