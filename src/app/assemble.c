@@ -9,9 +9,11 @@
 
 /* Each in its own file, src/<folder>/tool_<name>.c. */
 extern const struct wb_tool wb_tool_lsp;
+extern const struct wb_tool wb_tool_lsp_rename;
 
 const struct wb_tool *const wb_tools[] = {
     &wb_tool_lsp,
+    &wb_tool_lsp_rename,
     NULL,
 };
 

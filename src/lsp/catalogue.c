@@ -1,14 +1,13 @@
 /* catalogue: see catalogue.h. */
 #include "lsp/catalogue.h"
 
-#include <dirent.h>
 #include <stdlib.h>
 
 #include "base/limits.h"
 #include "base/map.h"
+#include "lsp/usable.h"
 #include "run/table.h"
 #include "sys/file.h"
-#include "sys/ignore.h"
 #include "sys/path.h"
 #include "sys/walk.h"
 
@@ -39,32 +38,18 @@ static int read_choice(const struct wb_json *value, const char *const *names, si
     return otherwise;
 }
 
-static const char *const **read_commands(struct wb_arena *arena, const struct wb_json *array)
-{
-    const char *const **commands =
-        wb_arena_alloc_array(arena, wb_json_count(array) + 1, sizeof(*commands));
-    size_t n = 0;
-    for (struct wb_json_iter it = wb_json_iter(array); wb_json_next(&it);) {
-        const char **words = wb_table_strings(arena, it.value);
-        if (words[0] != NULL) {
-            commands[n++] = (const char *const *)words;
-        }
-    }
-    return commands;
-}
-
 static void read_behaviour(const struct wb_json *json, struct wb_server_row *row)
 {
     static const char *const kinds[] = {"types", "linter", "text"};
-    static const char *const modes[] = {"push", "pull", "both"};
+    static const char *const modes[] = {"push", "pull", "both", "tsserver"};
     static const char *const ready[] = {"at_once", "progress", "server_status", "language_status"};
     row->kind = (enum wb_server_kind)read_choice(wb_json_get(json, "kind"), kinds, 3, 0);
-    row->diagnostics = (enum wb_diagnostics_mode)read_choice(wb_json_get(json, "diagnostics"),
-                                                             modes, 3, WB_DIAGNOSTICS_BOTH);
+    row->diagnostics =
+        (enum wb_diagnostics_mode)read_choice(wb_json_get(json, "diagnostics"), modes,
+                                              WB_COUNT(modes), WB_DIAGNOSTICS_BOTH);
     row->ready = (enum wb_ready_mode)read_choice(wb_json_get(json, "ready"), ready, 4, 0);
     row->declare_pull = wb_json_bool(wb_json_get(json, "declare_pull"), true);
     row->versions = wb_json_bool(wb_json_get(json, "versions"), false);
-    row->clean_push = wb_json_bool(wb_json_get(json, "clean_push"), true);
     row->want_diagnostics = wb_json_bool(wb_json_get(json, "want_diagnostics"), false);
     row->offset_encoding = wb_json_bool(wb_json_get(json, "offset_encoding"), false);
     row->settle_ms = wb_json_int_or(wb_json_get(json, "settle_ms"), 0);
@@ -78,7 +63,7 @@ static void read_row(struct wb_arena *arena, const struct wb_json *json, struct 
     row->languages = wb_table_strings(arena, wb_json_get(json, "languages"));
     row->markers = wb_table_strings(arena, wb_json_get(json, "markers"));
     row->outer_markers = wb_table_strings(arena, wb_json_get(json, "outer_markers"));
-    row->commands = read_commands(arena, wb_json_get(json, "commands"));
+    row->commands = wb_table_commands(arena, wb_json_get(json, "commands"));
     row->local = wb_table_strings(arena, wb_json_get(json, "local"));
     row->group = wb_json_str(wb_json_get(json, "group"));
     row->priority = wb_json_int_or(wb_json_get(json, "priority"), 100);
@@ -158,38 +143,6 @@ bool wb_server_row_serves(const struct wb_server_row *row, const struct wb_langu
 
 /* Roots. */
 
-static bool folder_has_glob(const char *folder, const char *glob)
-{
-    DIR *stream = opendir(folder);
-    bool found = false;
-    const struct dirent *entry;
-    while (stream != NULL && !found && (entry = readdir(stream)) != NULL) {
-        found = wb_ignore_glob(glob, entry->d_name);
-    }
-    if (stream != NULL) {
-        closedir(stream);
-    }
-    return found;
-}
-
-static bool folder_has(struct wb_arena *arena, const char *folder, const char *marker)
-{
-    if (strchr(marker, '*') != NULL) {
-        return folder_has_glob(folder, marker);
-    }
-    return wb_file_kind(wb_path_join(arena, folder, marker), NULL) != WB_FILE_MISSING;
-}
-
-static const char *first_marker(struct wb_arena *arena, const char *folder, const char **markers)
-{
-    for (; *markers != NULL; markers++) {
-        if (folder_has(arena, folder, *markers)) {
-            return *markers;
-        }
-    }
-    return NULL;
-}
-
 /* Calls the folder of the file, then each parent up to the workspace. */
 static char *next_folder(struct wb_arena *arena, const char *workspace, char *folder)
 {
@@ -212,12 +165,12 @@ char *wb_server_row_root(struct wb_arena *arena, const struct wb_server_row *row
     const char *near_marker = NULL, *outer_marker = NULL;
     for (char *folder = first_folder(arena, workspace, path); folder != NULL;
          folder = next_folder(arena, workspace, folder)) {
-        const char *marker = first_marker(arena, folder, row->outer_markers);
+        const char *marker = wb_usable_marker(arena, folder, row->outer_markers);
         if (marker != NULL) {
             outermost = folder;
             outer_marker = marker;
         }
-        if (nearest == NULL && (marker = first_marker(arena, folder, row->markers)) != NULL) {
+        if (nearest == NULL && (marker = wb_usable_marker(arena, folder, row->markers)) != NULL) {
             nearest = folder;
             near_marker = marker;
         }
@@ -228,52 +181,11 @@ char *wb_server_row_root(struct wb_arena *arena, const struct wb_server_row *row
     return outermost != NULL ? outermost : nearest;
 }
 
-/* Programs. */
-
-/* The project-local folders of the row: below the root, then below each parent up to the
- * workspace. */
-static const char *const *local_folders(struct wb_arena *arena, const struct wb_server_row *row,
-                                        const char *workspace, const char *root)
-{
-    const char **folders = NULL;
-    size_t n = 0, capacity = 0;
-    for (char *folder = wb_arena_strdup(arena, root); folder != NULL;
-         folder = next_folder(arena, workspace, folder)) {
-        for (const char **local = row->local; *local != NULL; local++) {
-            *WB_ARENA_PUSH(arena, folders, n, capacity) = wb_path_join(arena, folder, *local);
-        }
-    }
-    *WB_ARENA_PUSH(arena, folders, n, capacity) = NULL;
-    return folders;
-}
-
-static const char *const *resolved(struct wb_arena *arena, const char *const *command,
-                                   const char *program)
-{
-    size_t n = 0;
-    while (command[n] != NULL) {
-        n++;
-    }
-    const char **words = wb_arena_alloc_array(arena, n + 1, sizeof(*words));
-    memcpy(words, command, n * sizeof(*words));
-    words[0] = program;
-    return words;
-}
-
 const char *const **wb_server_row_commands(struct wb_arena *arena, const struct wb_server_row *row,
                                            const char *workspace, const char *root)
 {
-    const char *const *local = local_folders(arena, row, workspace, root);
-    const char *const **found = NULL;
-    size_t n = 0, capacity = 0;
-    for (const char *const *const *command = row->commands; *command != NULL; command++) {
-        const char *program = wb_path_find_program(arena, (*command)[0], local, NULL, NULL);
-        if (program != NULL) {
-            *WB_ARENA_PUSH(arena, found, n, capacity) = resolved(arena, *command, program);
-        }
-    }
-    *WB_ARENA_PUSH(arena, found, n, capacity) = NULL;
-    return found;
+    return wb_usable_commands(arena, row->commands,
+                              wb_usable_local_folders(arena, row->local, workspace, root));
 }
 
 /* Candidates. */

@@ -11,7 +11,12 @@
 
 enum wb_server_kind { WB_SERVER_TYPES, WB_SERVER_LINTER, WB_SERVER_TEXT };
 
-enum wb_diagnostics_mode { WB_DIAGNOSTICS_PUSH, WB_DIAGNOSTICS_PULL, WB_DIAGNOSTICS_BOTH };
+enum wb_diagnostics_mode {
+    WB_DIAGNOSTICS_PUSH,
+    WB_DIAGNOSTICS_PULL,
+    WB_DIAGNOSTICS_BOTH,
+    WB_DIAGNOSTICS_TSSERVER, /* asked of the TypeScript server by workspace/executeCommand */
+};
 
 enum wb_ready_mode {
     WB_READY_AT_ONCE,
@@ -33,7 +38,6 @@ struct wb_server_row {
     enum wb_diagnostics_mode diagnostics;
     bool declare_pull;     /* false: the client must not offer pull diagnostics */
     bool versions;         /* pushes carry the document version */
-    bool clean_push;       /* a clean file gets a push too */
     bool want_diagnostics; /* clangd's member in didChange: no debounce */
     bool offset_encoding;  /* clangd's own negotiation */
     int64_t settle_ms;     /* a matching push may be followed by a better one within this */

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "sys/path.h"
 
-#define PULL_RETRIES_MAX 5
+#define OFFER_MS 5000 /* after the handshake, for the registration of pull diagnostics */
 
 static void clear_publication(struct wb_publication *publication)
 {
@@ -103,7 +103,11 @@ static bool copy_news(struct wb_server *server, struct wb_arena *arena, const ch
     if (news == NULL) {
         return false;
     }
-    wb_diagnostics_copy(arena, list, &news->push.list);
+    /* Of a server that is asked, an older push must not stand beside a fresh answer. */
+    bool answered = news->pull.there && server->row->diagnostics != WB_DIAGNOSTICS_BOTH;
+    if (!answered) {
+        wb_diagnostics_copy(arena, list, &news->push.list);
+    }
     wb_diagnostics_copy(arena, list, &news->pull.list);
     return news->push.there || news->pull.there;
 }
@@ -189,10 +193,38 @@ static bool wait_for_push(struct wb_server *server, const char *path, const stru
     return there;
 }
 
-static bool pulls(struct wb_server *server)
+static bool offers_pull(struct wb_server *server)
 {
-    return server->row->diagnostics != WB_DIAGNOSTICS_PUSH && !server->pull_refused &&
-           wb_server_offers(server, "diagnosticProvider", "textDocument/diagnostic");
+    return wb_server_offers_locked(server, "diagnosticProvider", "textDocument/diagnostic");
+}
+
+/* Servers that register the offer do so some time after the handshake. */
+static void wait_for_offer(struct wb_server *server, int64_t deadline_ms, struct wb_cancel *cancel)
+{
+    struct wb_cancel_hook hook = {.fire = wake, .ctx = server};
+    wb_cancel_hook_add(cancel, &hook);
+    pthread_mutex_lock(&server->lock);
+    int64_t until = WB_MIN(deadline_ms, server->running_since_ms + OFFER_MS);
+    while (!offers_pull(server) && !is_over(server, cancel) &&
+           wb_cond_wait(&server->changed, &server->lock, until)) {
+    }
+    pthread_mutex_unlock(&server->lock);
+    wb_cancel_hook_remove(cancel, &hook);
+}
+
+bool wb_server_is_asked(struct wb_server *server)
+{
+    switch (server->row->diagnostics) {
+    case WB_DIAGNOSTICS_PUSH:
+        return false;
+    case WB_DIAGNOSTICS_TSSERVER:
+        return true;
+    case WB_DIAGNOSTICS_PULL:
+    case WB_DIAGNOSTICS_BOTH:
+        return !server->pull_refused &&
+               wb_server_offers(server, "diagnosticProvider", "textDocument/diagnostic");
+    }
+    return false;
 }
 
 /* The identifier of the registration, where the server has several or insists on it. */
@@ -263,7 +295,6 @@ static void take_report(struct wb_server *server, struct wb_arena *arena, const 
     pthread_mutex_unlock(&server->lock);
 }
 
-/* 1: pulled. 0: the server does not offer it after all. -1: no answer. */
 static int pull(struct wb_server *server, const char *path, int64_t version, int64_t deadline_ms,
                 struct wb_cancel *cancel, struct wb_error *err)
 {
@@ -275,14 +306,48 @@ static int pull(struct wb_server *server, const char *path, int64_t version, int
     const struct wb_json *report;
     if (wb_server_request(server, "textDocument/diagnostic", wb_text_span(&params), deadline_ms,
                           cancel, &arena, &report, err) < 0) {
-        if (err->code != WB_ERROR_UNAVAILABLE) {
-            return -1;
-        }
-        server->pull_refused = true;
-        return 0;
+        return -1;
     }
     take_report(server, &arena, path, report, version);
-    return 1;
+    return 0;
+}
+
+static int ask_tsserver(struct wb_server *server, const char *path, int64_t version,
+                        int64_t deadline_ms, struct wb_cancel *cancel, struct wb_error *err)
+{
+    WB_AUTO(wb_arena_done) struct wb_arena arena;
+    wb_arena_init(&arena);
+    WB_AUTO(wb_text_done) struct wb_text text;
+    wb_text_init(&text);
+    if (wb_server_ask_tsserver(server, path, deadline_ms, cancel, &text, err) < 0) {
+        return -1;
+    }
+    const struct wb_json *items = wb_json_parse(&arena, wb_text_span(&text), err);
+    pthread_mutex_lock(&server->lock);
+    wb_server_news_store(server, path, true, items, true, version, NULL);
+    pthread_mutex_unlock(&server->lock);
+    return 0;
+}
+
+/* 1: answered. 0: the server does not offer it after all. -1: no answer. */
+static int ask(struct wb_server *server, const char *path, int64_t version, int64_t deadline_ms,
+               struct wb_cancel *cancel, struct wb_error *err)
+{
+    if (server->row->diagnostics == WB_DIAGNOSTICS_PULL && !server->pull_refused) {
+        wait_for_offer(server, deadline_ms, cancel);
+    }
+    if (!wb_server_is_asked(server)) {
+        return 0;
+    }
+    (void)wb_server_wait_ready(server, deadline_ms, cancel);
+    int status = server->row->diagnostics == WB_DIAGNOSTICS_TSSERVER
+                     ? ask_tsserver(server, path, version, deadline_ms, cancel, err)
+                     : pull(server, path, version, deadline_ms, cancel, err);
+    if (status < 0 && err->code == WB_ERROR_UNAVAILABLE) {
+        server->pull_refused = true; /* announced, and not there */
+        return 0;
+    }
+    return status < 0 ? -1 : 1;
 }
 
 static void say_unknown(struct wb_server *server, struct wb_arena *arena,
@@ -340,9 +405,9 @@ void wb_server_diagnose(struct wb_server *server, const char *path, const struct
 {
     struct wb_error err = {.code = WB_ERROR_NONE};
     *ret = (struct wb_server_answer){.server = server->row->id};
-    int pulled = pulls(server) ? pull(server, path, sync->version, deadline_ms, cancel, &err) : 0;
-    bool known = pulled == 1;
-    if (pulled == 0) {
+    int asked = ask(server, path, sync->version, deadline_ms, cancel, &err);
+    bool known = asked == 1;
+    if (asked == 0) {
         known = wait_for_push(server, path, sync, deadline_ms, cancel);
     }
     size_t from = list->count;

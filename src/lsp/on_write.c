@@ -20,6 +20,7 @@
 #define BASELINE_SHARE 0.6 /* of the budget, at most, for the half before the write */
 #define TARGETS_MAX 50     /* files of one commit that are waited for */
 #define FINDINGS_SHOWN 20
+#define OTHERS_ASKED_MAX 20 /* other open files of a server that is asked, not heard */
 
 /* A file and a server whose word on the last write has not come yet. */
 struct pending {
@@ -347,6 +348,47 @@ static void check_targets(struct wb_on_write *on_write, struct wb_call *call, st
     }
 }
 
+/* Servers that push tell of other files by themselves; those that are asked have to be asked. What
+ * they answer is looked at with the rest at the end of the result. */
+static void ask_elsewhere(struct wb_on_write *on_write, struct wb_call *call,
+                          const struct state *state, struct wb_server *server)
+{
+    const char **paths;
+    size_t n, asked = 0;
+    const char *id = wb_server_row(server)->id;
+    wb_server_open_paths(server, call->arena, &paths, &n);
+    for (size_t i = 0; i < n && asked < OTHERS_ASKED_MAX; i++) {
+        struct wb_diagnostic_list ignored = {0};
+        struct wb_server_answer answer;
+        struct wb_sync sync;
+        bool is_target = false;
+        for (size_t k = 0; k < state->n_targets && !is_target; k++) {
+            is_target = wb_str_equal(state->targets[k].path, paths[i]);
+        }
+        if (!is_target && wb_ledger_knows(on_write->lsp->ledger, paths[i], id) &&
+            wb_server_sync(server, paths[i], "", false, &sync, NULL) == 0) {
+            wb_server_diagnose(server, paths[i], &sync, state->deadline_ms, call->cancel,
+                               call->arena, &ignored, &answer);
+            asked++;
+        }
+    }
+}
+
+static void ask_all_elsewhere(struct wb_on_write *on_write, struct wb_call *call,
+                              const struct state *state)
+{
+    for (size_t i = 0; i < state->n_targets; i++) {
+        struct wb_server *server = state->targets[i].server;
+        bool asked_already = false;
+        for (size_t k = 0; k < i && !asked_already; k++) {
+            asked_already = state->targets[k].server == server;
+        }
+        if (server != NULL && !asked_already && wb_server_is_asked(server)) {
+            ask_elsewhere(on_write, call, state, server);
+        }
+    }
+}
+
 static void list_news(struct wb_on_write *on_write, const struct wb_diagnostic_list *news,
                       struct wb_text *out)
 {
@@ -462,6 +504,7 @@ static void after(void *ctx, struct wb_call *call, const struct wb_commit *commi
     if (written && state->n_targets > 0) {
         struct report report = {0};
         check_targets(on_write, call, state, &report);
+        ask_all_elsewhere(on_write, call, state);
         tell(on_write, state, &report, result);
         add_data(on_write, &report, result);
     }

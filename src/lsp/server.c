@@ -310,17 +310,23 @@ static const struct wb_registration *find_registration(const struct wb_server *s
     return it;
 }
 
-bool wb_server_offers(struct wb_server *server, const char *provider, const char *method)
+bool wb_server_offers_locked(const struct wb_server *server, const char *provider,
+                             const char *method)
 {
     const struct wb_json *value = wb_json_path(server->capabilities, provider);
     if (wb_json_type(value) == WB_JSON_BOOL ? wb_json_bool(value, false)
                                             : !wb_json_is_null(value)) {
         return true;
     }
+    return find_registration(server, method) != NULL;
+}
+
+bool wb_server_offers(struct wb_server *server, const char *provider, const char *method)
+{
     pthread_mutex_lock(&server->lock);
-    bool registered = find_registration(server, method) != NULL;
+    bool offered = wb_server_offers_locked(server, provider, method);
     pthread_mutex_unlock(&server->lock);
-    return registered;
+    return offered;
 }
 
 const struct wb_json *wb_server_capability(struct wb_server *server, const char *dotted)

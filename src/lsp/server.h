@@ -117,7 +117,9 @@ uint64_t wb_server_mark(struct wb_server *server);
 void wb_server_diagnose(struct wb_server *server, const char *path, const struct wb_sync *sync,
                         int64_t deadline_ms, struct wb_cancel *cancel, struct wb_arena *arena,
                         struct wb_diagnostic_list *list, struct wb_server_answer *ret);
-/* The same without waiting: false when there is nothing yet for this text. */
+/* Is this server asked for diagnostics (rather than heard)? */
+bool wb_server_is_asked(struct wb_server *server);
+/* As diagnose, without waiting: false when there is nothing yet for this text. */
 bool wb_server_diagnosed(struct wb_server *server, const char *path, const struct wb_sync *sync,
                          struct wb_arena *arena, struct wb_diagnostic_list *list);
 /* Writes the diagnostics that touch the 0-based line as an array, as the server wrote them: the

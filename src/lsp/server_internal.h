@@ -106,6 +106,15 @@ void wb_server_inbox_done(struct wb_server *server);
 /* Setting of a section ("python.analysis"); NULL: none. */
 const struct wb_json *wb_server_setting(const struct wb_server *server, const char *section);
 
+/* wb_server_offers with `lock` held. */
+bool wb_server_offers_locked(const struct wb_server *server, const char *provider,
+                             const char *method);
+
+/* tsserver.c: asks for the syntactic and semantic diagnostics of a file, as LSP Diagnostic[] in JSON.
+ */
+int wb_server_ask_tsserver(struct wb_server *server, const char *path, int64_t deadline_ms,
+                           struct wb_cancel *cancel, struct wb_text *ret, struct wb_error *err);
+
 /* document.c */
 void wb_server_documents_done(struct wb_server *server);
 
