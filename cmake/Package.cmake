@@ -1,15 +1,13 @@
 # Install rules, the pkg-config file and the Debian package.
-if(TARGET werkbank)
-    install(TARGETS werkbank werkbank-guard RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-    install(TARGETS werkbank_static werkbank_shared
-            ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
-            LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
-            PUBLIC_HEADER DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-    configure_file(${PROJECT_SOURCE_DIR}/cmake/werkbank.pc.in ${PROJECT_BINARY_DIR}/werkbank.pc
-                   @ONLY)
-    install(FILES ${PROJECT_BINARY_DIR}/werkbank.pc
-            DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
-endif()
+install(TARGETS werkbank werkbank-guard RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS werkbank_static werkbank_shared
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        PUBLIC_HEADER DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+configure_file(${PROJECT_SOURCE_DIR}/cmake/werkbank.pc.in ${PROJECT_BINARY_DIR}/werkbank.pc
+               @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/werkbank.pc
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 set(CPACK_GENERATOR DEB)

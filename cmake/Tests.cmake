@@ -16,12 +16,10 @@ function(wb_unit_test name)
     list(TRANSFORM arg_USES PREPEND wb_)
     target_link_libraries(${target} PRIVATE wb_flags ${arg_USES} PkgConfig::CMOCKA)
     add_test(NAME unit.${folder}.${name} COMMAND ${target})
-    set_tests_properties(unit.${folder}.${name} PROPERTIES TIMEOUT 300)
-    if(TARGET werkbank-guard)
-        add_dependencies(${target} werkbank-guard)
-        set_tests_properties(unit.${folder}.${name} PROPERTIES
-            ENVIRONMENT WERKBANK_GUARD=$<TARGET_FILE:werkbank-guard>)
-    endif()
+    set_tests_properties(unit.${folder}.${name} PROPERTIES
+        TIMEOUT 300
+        ENVIRONMENT WERKBANK_GUARD=$<TARGET_FILE:werkbank-guard>)
+    add_dependencies(${target} werkbank-guard)
     if(arg_THREADS)
         set_tests_properties(unit.${folder}.${name} PROPERTIES LABELS threads)
     endif()
@@ -31,6 +29,7 @@ endfunction()
 execute_process(COMMAND ${PROJECT_SOURCE_DIR}/tools/setup prefix OUTPUT_VARIABLE wb_tools_dir
                 OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
 set(WB_TOOLS_DIR ${wb_tools_dir} CACHE PATH "The prefix of tools/setup")
+set(WB_PYTHON ${WB_TOOLS_DIR}/pip/tests/bin/python)
 
 function(wb_e2e_test name)
     cmake_parse_arguments(PARSE_ARGV 1 arg "SERIAL" "TIMEOUT" "")
@@ -38,7 +37,7 @@ function(wb_e2e_test name)
         set(arg_TIMEOUT 300)
     endif()
     add_test(NAME e2e.${name}
-             COMMAND ${WB_TOOLS_DIR}/pip/tests/bin/python -m pytest -q -p no:cacheprovider
+             COMMAND ${WB_PYTHON} -m pytest -q -p no:cacheprovider
                      ${CMAKE_CURRENT_SOURCE_DIR}/test_${name}.py)
     set_tests_properties(e2e.${name} PROPERTIES
         TIMEOUT ${arg_TIMEOUT}

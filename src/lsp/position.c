@@ -151,7 +151,7 @@ static void walk_line(struct wb_span line, size_t bytes_max, size_t units_max,
     for (;;) {
         size_t room = WB_MIN(bytes_max - bytes, units_max - units);
         size_t run = ascii_prefix(line.ptr + bytes, room);
-        size_t char_units;
+        size_t char_units = 0;
 
         bytes += run;
         units += run;

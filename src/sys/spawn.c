@@ -244,7 +244,7 @@ int wb_spawn(const struct wb_child_options *options, struct wb_spawned *ret, str
     /* Held any longer, it would hide the guard's death. */
     close(ends.fd[CONTROL_GUARD]);
     ends.fd[CONTROL_GUARD] = -1;
-    pid_t pid;
+    pid_t pid = -1;
     struct wb_error failure;
     if (await_start(options, ends.fd[CONTROL_OURS], &pid, &failure) != 0) {
         /* One that hangs in its exec removes itself later, because we close the control socket. */
