@@ -8,13 +8,14 @@
 #include "sys/path.h"
 
 /* Each in its own file, src/<folder>/tool_<name>.c. */
+extern const struct wb_tool wb_tool_edit;
 extern const struct wb_tool wb_tool_lsp;
 extern const struct wb_tool wb_tool_lsp_rename;
+extern const struct wb_tool wb_tool_read;
+extern const struct wb_tool wb_tool_write;
 
 const struct wb_tool *const wb_tools[] = {
-    &wb_tool_lsp,
-    &wb_tool_lsp_rename,
-    NULL,
+    &wb_tool_read, &wb_tool_write, &wb_tool_edit, &wb_tool_lsp, &wb_tool_lsp_rename, NULL,
 };
 
 /* The folder that the program's file is in. For a library, that of the program that loaded it. */
@@ -29,23 +30,22 @@ static const char *program_folder(struct wb_arena *arena)
     return wb_path_dir(arena, path);
 }
 
-/* Where nothing is found the likeliest place stays: starting a child names it in its error. */
+/* The last place is not looked at: starting a child names it in its error. */
 static const char *find_guard(struct wb_arena *arena)
 {
-    static const char *const places[] = {"../lib/werkbank/werkbank-guard", "werkbank-guard"};
+    static const char *const places[] = {"werkbank-guard", "../lib/werkbank/werkbank-guard"};
     const char *path = getenv("WERKBANK_GUARD");
     const char *folder = program_folder(arena);
     if (path != NULL && path[0] != '\0') {
         return path;
     }
-    path = "werkbank-guard";
     for (size_t i = 0; folder != NULL && i < WB_COUNT(places); i++) {
         path = wb_path_join(arena, folder, places[i]);
         if (access(path, X_OK) == 0) {
-            break;
+            return path;
         }
     }
-    return path;
+    return WB_GUARD_INSTALLED;
 }
 
 struct wb_host *wb_assemble_host(const char *guard)
