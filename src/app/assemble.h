@@ -7,8 +7,8 @@
 /* The registry, NULL-terminated, in the order of lists. */
 extern const struct wb_tool *const wb_tools[];
 
-/* A host with all tools. guard: path of werkbank-guard; NULL: where it is found ($WERKBANK_GUARD,
- * beside the program, in ../lib/werkbank beside its folder). */
+/* A host with all tools. guard: path of werkbank-guard; NULL: $WERKBANK_GUARD, else beside the program
+ * or in ../lib/werkbank from there, else where it was installed. */
 struct wb_host *wb_assemble_host(const char *guard);
 
 /* Attaches every resource there is. */

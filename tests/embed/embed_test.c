@@ -1,0 +1,206 @@
+/* embed_test: the embedding interface from outside, with nothing but its header: options of every
+ * size, both ways to call, cancellation, the question port, and mistakes of the embedder's.
+ *     embed_test WORKSPACE */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <werkbank.h>
+
+#define CHECK(condition)                                                                           \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            fprintf(stderr, "embed_test: line %d: %s\n", __LINE__, #condition);                    \
+            exit(1);                                                                               \
+        }                                                                                          \
+    } while (0)
+
+static const char *workspace;
+static char error[WERKBANK_ERROR_BYTES];
+
+static struct werkbank_run *open_run(struct werkbank_host *host,
+                                     struct werkbank_run_options options)
+{
+    options.size = sizeof(options);
+    options.workspace = workspace;
+    struct werkbank_run *run = werkbank_run_open(host, &options, error);
+    CHECK(run != NULL);
+    return run;
+}
+
+static bool has_tool(const struct werkbank_run *run, const char *name)
+{
+    const struct werkbank_tool *tool = NULL;
+    while ((tool = werkbank_run_next_tool(run, tool)) != NULL) {
+        if (strcmp(werkbank_tool_name(tool), name) == 0) {
+            CHECK(werkbank_tool_description(tool)[0] != '\0');
+            return true;
+        }
+    }
+    return false;
+}
+
+static void test_mistakes(struct werkbank_host *host)
+{
+    struct werkbank_run_options options = {.size = sizeof(options)};
+    struct werkbank_host_options host_options = {.size = sizeof(host_options), .log_level = 99};
+    CHECK(werkbank_host_open(&host_options, error) == NULL && error[0] != '\0');
+    CHECK(werkbank_run_open(host, NULL, error) == NULL && error[0] != '\0');
+    CHECK(werkbank_run_open(host, &options, NULL) == NULL);
+    options.workspace = "/nonexistent";
+    CHECK(werkbank_run_open(host, &options, error) == NULL && strstr(error, "/nonexistent"));
+    /* A caller built against a header that ended behind `workspace`. */
+    options = (struct werkbank_run_options){
+        .size = offsetof(struct werkbank_run_options, conversation_id),
+        .workspace = workspace,
+        .conversation_id = "../not read",
+    };
+    struct werkbank_run *run = werkbank_run_open(host, &options, error);
+    CHECK(run != NULL);
+    werkbank_run_close(run);
+    werkbank_run_close(NULL);
+    werkbank_host_close(NULL);
+    werkbank_result_free(NULL);
+    werkbank_cancel_free(NULL);
+}
+
+static void test_surface(struct werkbank_host *host)
+{
+    static const char *const only[] = {"read", NULL};
+    struct werkbank_run *run = open_run(host, (struct werkbank_run_options){0});
+    CHECK(has_tool(run, "read") && has_tool(run, "shell"));
+    CHECK(!has_tool(run, "lsp") && !has_tool(run, "lsp_rename"));
+    werkbank_run_attach_language_servers(run);
+    CHECK(has_tool(run, "lsp") && has_tool(run, "lsp_rename"));
+    werkbank_run_close(run);
+    run = open_run(host, (struct werkbank_run_options){.tools = only});
+    CHECK(has_tool(run, "read") && !has_tool(run, "shell"));
+    werkbank_run_close(run);
+}
+
+static void test_results(struct werkbank_host *host)
+{
+    struct werkbank_run *run = open_run(host, (struct werkbank_run_options){0});
+    struct werkbank_result *result = werkbank_run_call(run, "read", "{\"path\": \"a.txt\"}", NULL);
+    CHECK(!werkbank_result_is_error(result));
+    CHECK(strstr(werkbank_result_text(result), "embedded text") != NULL);
+    CHECK(strcmp(werkbank_result_data(result), "\"embedded text\\n\"") == 0);
+    CHECK(werkbank_result_attachment_count(result) == 0);
+    werkbank_result_free(result);
+    static const char *const bad[] = {"{", "", "[]", "{\"path\": 7}", "{\"path\": \"absent\"}"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        result = werkbank_run_call(run, "read", bad[i], NULL);
+        CHECK(werkbank_result_is_error(result) && werkbank_result_text(result)[0] != '\0');
+        CHECK(strcmp(werkbank_result_data(result), "null") == 0);
+        werkbank_result_free(result);
+    }
+    werkbank_run_close(run);
+}
+
+struct inbox {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    int n, n_errors;
+};
+
+static void take(void *ctx, struct werkbank_result *result)
+{
+    struct inbox *inbox = ctx;
+    pthread_mutex_lock(&inbox->lock);
+    inbox->n++;
+    inbox->n_errors += werkbank_result_is_error(result);
+    pthread_cond_signal(&inbox->changed);
+    pthread_mutex_unlock(&inbox->lock);
+    werkbank_result_free(result);
+}
+
+static void wait_for(struct inbox *inbox, int n)
+{
+    pthread_mutex_lock(&inbox->lock);
+    while (inbox->n < n) {
+        pthread_cond_wait(&inbox->changed, &inbox->lock);
+    }
+    pthread_mutex_unlock(&inbox->lock);
+}
+
+static void test_submit_and_cancel(struct werkbank_host *host)
+{
+    struct inbox inbox = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0};
+    struct werkbank_run *run =
+        open_run(host, (struct werkbank_run_options){.allow = WERKBANK_EXEC});
+    for (int i = 0; i < 50; i++) {
+        werkbank_run_submit(run, "read", "{\"path\": \"a.txt\"}", NULL, take, &inbox);
+    }
+    wait_for(&inbox, 50);
+    CHECK(inbox.n_errors == 0);
+
+    struct werkbank_cancel *cancel = werkbank_cancel_new();
+    struct werkbank_call_options options = {.size = sizeof(options), .cancel = cancel};
+    werkbank_run_submit(run, "shell", "{\"command\": \"sleep 100\"}", &options, take, &inbox);
+    werkbank_cancel_fire(cancel);
+    wait_for(&inbox, 51);
+    CHECK(inbox.n_errors == 1);
+    werkbank_cancel_free(cancel);
+
+    /* Closing cancels what is under way. */
+    werkbank_run_submit(run, "shell", "{\"command\": \"sleep 100\"}", NULL, take, &inbox);
+    werkbank_run_close(run);
+    CHECK(inbox.n == 52);
+}
+
+struct operator
+{
+    size_t choice;
+    int n_asked;
+    bool leave;
+};
+
+static void answer(void *ctx, const struct werkbank_card *card, struct werkbank_answer *answer)
+{
+    struct operator* operator= ctx;
+    operator->n_asked++;
+    CHECK(card->size == sizeof(*card) && card->kind == WERKBANK_APPROVAL);
+    CHECK(card->n_options == 2 && card->timeout_ms > 0 && card->question[0] != '\0');
+    CHECK(werkbank_answer_is_wanted(answer));
+    if (!operator->leave) {
+        werkbank_answer_choose(answer, operator->choice);
+        werkbank_answer_choose(answer, operator->choice);
+        werkbank_answer_choose(answer, 1000);
+    }
+}
+
+static bool write_passes(struct werkbank_host *host, struct operator* operator)
+{
+    const struct werkbank_question_port port = {sizeof(port), answer, operator};
+    struct werkbank_run *run = open_run(host, (struct werkbank_run_options){.port = &port});
+    struct werkbank_result *result =
+        werkbank_run_call(run, "write", "{\"path\": \"new.txt\", \"content\": \"x\"}", NULL);
+    bool passes = !werkbank_result_is_error(result);
+    werkbank_result_free(result);
+    werkbank_run_close(run);
+    CHECK(operator->n_asked == 1);
+    return passes;
+}
+
+static void test_questions(struct werkbank_host *host)
+{
+    CHECK(!write_passes(host, &(struct operator){.leave = true}));
+    CHECK(!write_passes(host, &(struct operator){.choice = 1}));
+    CHECK(write_passes(host, &(struct operator){.choice = 0}));
+}
+
+int main(int argc, char **argv)
+{
+    CHECK(argc == 2);
+    workspace = argv[1];
+    struct werkbank_host *host = werkbank_host_open(NULL, error);
+    CHECK(host != NULL);
+    test_mistakes(host);
+    test_surface(host);
+    test_results(host);
+    test_submit_and_cancel(host);
+    test_questions(host);
+    werkbank_host_close(host);
+    return 0;
+}
