@@ -39,6 +39,18 @@ static bool read_proc(pid_t pid, const char *name, char *buffer, size_t size)
 
 static void walk_process(struct walk *walk, pid_t pid, int depth);
 
+/* Brothers before their children: what forks and exits all the time is gone a moment after it was
+ * listed. */
+static void visit_all(struct walk *walk, const pid_t *pids, size_t n, int depth)
+{
+    for (size_t i = 0; i < n; i++) {
+        walk->visit(walk, pids[i]);
+    }
+    for (size_t i = 0; i < n; i++) {
+        walk_process(walk, pids[i], depth + 1);
+    }
+}
+
 /* The list of one thread: numbers, each followed by a space. */
 static void walk_thread(struct walk *walk, pid_t pid, long tid, int depth)
 {
@@ -49,17 +61,18 @@ static void walk_thread(struct walk *walk, pid_t pid, long tid, int depth)
         return;
     }
     char buffer[512];
-    pid_t child = 0;
-    for (ssize_t n; (n = read(fd, buffer, sizeof(buffer))) > 0;) {
-        for (ssize_t i = 0; i < n; i++) {
+    pid_t pids[sizeof(buffer) / 2], last = 0;
+    for (ssize_t len; (len = read(fd, buffer, sizeof(buffer))) > 0;) {
+        size_t n = 0;
+        for (ssize_t i = 0; i < len; i++) {
             if (buffer[i] >= '0' && buffer[i] <= '9') {
-                child = child * 10 + (buffer[i] - '0');
-            } else if (child != 0) {
-                walk->visit(walk, child);
-                walk_process(walk, child, depth + 1);
-                child = 0;
+                last = last * 10 + (buffer[i] - '0');
+            } else if (last != 0) {
+                pids[n++] = last;
+                last = 0;
             }
         }
+        visit_all(walk, pids, n, depth);
     }
     close(fd);
 }

@@ -49,7 +49,7 @@ int main(int argc, char **argv)
     }
     if (argc > 2 && wb_str_equal(argv[2], "fork") && fork() == 0) {
         close(STDOUT_FILENO);
-        sleep(20);
+        sleep(5);
         _exit(0);
     }
     puts("ready");
