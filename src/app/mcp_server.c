@@ -18,6 +18,8 @@ static const char *const legacy_versions[] = {"2025-11-25", "2025-06-18", "2025-
 struct wb_mcp_server {
     struct wb_run *run;
     struct wb_peer *peer;
+    int (*write)(void *ctx, const struct wb_span *spans, size_t n, struct wb_error *err);
+    void *ctx;        /* of write */
     bool initialized; /* reading thread */
     pthread_mutex_t lock;
     struct mcp_call *calls; /* under way */
@@ -310,6 +312,12 @@ static void on_garbage(void *ctx, const char *what)
     wb_log(WB_LOG_INFO, "a line that was not understood: %s", what);
 }
 
+static int write_line(void *ctx, const struct wb_span *spans, size_t n, struct wb_error *err)
+{
+    const struct wb_mcp_server *server = ctx;
+    return server->write(server->ctx, spans, n, err);
+}
+
 struct wb_mcp_server *wb_mcp_server_new(struct wb_run *run,
                                         int (*write)(void *ctx, const struct wb_span *spans,
                                                      size_t n, struct wb_error *err),
@@ -318,13 +326,15 @@ struct wb_mcp_server *wb_mcp_server_new(struct wb_run *run,
     struct wb_mcp_server *server = wb_alloc(sizeof(*server));
     const struct wb_peer_options options = {
         .framing = WB_FRAMING_LINES,
-        .write = write,
+        .write = write_line,
         .on_request = on_request,
         .on_notification = on_notification,
         .on_garbage = on_garbage,
-        .ctx = ctx,
+        .ctx = server,
     };
     server->run = run;
+    server->write = write;
+    server->ctx = ctx;
     server->peer = wb_peer_new(&options);
     pthread_mutex_init(&server->lock, NULL);
     return server;
