@@ -30,9 +30,15 @@
 #define WB_PATH_BYTES_MAX 4096
 #define WB_WALK_DEPTH_MAX 200
 #define WB_WALK_ENTRIES_MAX 5000000
+#define WB_MIRROR_FILES_MAX 200000
+#define WB_MIRROR_BYTES_MAX (2048 * WB_MIB)
 #define WB_WATCH_FILES_MAX 1000000 /* known by name to one watch */
 #define WB_COMMIT_FILES_MAX 100000
 #define WB_IGNORE_FILE_BYTES_MAX (1 * WB_MIB)
+
+/* project checks */
+#define WB_CHECK_OUTPUT_BYTES_MAX (64 * WB_MIB) /* each of stdout and stderr of one program */
+#define WB_CHECK_FINDINGS_MAX 10000             /* of one program */
 
 /* calls */
 #define WB_CALL_ARGUMENT_BYTES_MAX (64 * WB_MIB)

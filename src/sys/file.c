@@ -9,11 +9,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/limits.h"
 
 #define BINARY_PROBE_BYTES (8 * WB_KIB)
+#define LOCK_LOOK_MS 50
 
 static void close_fd(int *fd)
 {
@@ -187,4 +190,31 @@ int wb_file_write_private(const char *path, struct wb_span content, struct wb_er
         return wb_error_errno(err, reason, "Cannot write %s", path);
     }
     return 0;
+}
+
+int wb_file_lock(const char *path, int64_t deadline_ms, struct wb_cancel *cancel,
+                 struct wb_error *err)
+{
+    const struct timespec pause = {.tv_nsec = LOCK_LOOK_MS * 1000 * 1000};
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) {
+        return wb_error_errno(err, errno, "Cannot open %s", path);
+    }
+    while (fcntl(fd, F_OFD_SETLK, &lock) != 0) {
+        bool is_taken = errno == EAGAIN || errno == EACCES;
+        if (!is_taken) {
+            wb_error_errno(err, errno, "Cannot lock %s", path);
+        } else if (wb_cancel_is_fired(cancel)) {
+            wb_error_set(err, WB_ERROR_CANCELLED, "Cancelled while waiting for %s", path);
+        } else if (wb_clock_left_ms(deadline_ms) == 0) {
+            wb_error_set(err, WB_ERROR_TIMEOUT, "Somebody else still holds %s", path);
+        } else {
+            nanosleep(&pause, NULL);
+            continue;
+        }
+        close(fd);
+        return -1;
+    }
+    return fd;
 }

@@ -5,6 +5,7 @@
 #define WB_SYS_FILE_H
 
 #include "base/arena.h"
+#include "base/cancel.h"
 #include "base/error.h"
 
 /* What tells that a file has not changed since. Equal stamps are no proof within the clock's
@@ -40,5 +41,10 @@ size_t wb_file_bom(struct wb_span content);
  * files of the workspace: those go through sys/commit.h. */
 WB_MUST_CHECK int wb_file_write_private(const char *path, struct wb_span content,
                                         struct wb_error *err);
+
+/* Takes the lock of a private file, making the file; waits for who has it. Returns a descriptor that
+ * holds the lock until it is closed, or -1: WB_ERROR_TIMEOUT, WB_ERROR_CANCELLED. */
+WB_MUST_CHECK int wb_file_lock(const char *path, int64_t deadline_ms, struct wb_cancel *cancel,
+                               struct wb_error *err);
 
 #endif
