@@ -148,9 +148,8 @@ int wb_lsp_diagnostics(struct wb_lsp *lsp, struct wb_call *call, const struct wb
 {
     struct findings findings = {0};
     if (wb_span_is(args->file, "*")) {
-        findings.answers = WB_ARENA_NEW(call->arena, struct wb_server_answer);
-        findings.n_answers = 1;
-        if (wb_project_check(lsp, call, &findings.list, &findings.answers[0], err) < 0) {
+        if (wb_project_check(lsp, call, &findings.list, &findings.answers, &findings.n_answers,
+                             err) < 0) {
             return -1;
         }
     } else if (check_file(lsp, call, args, &findings, err) < 0) {

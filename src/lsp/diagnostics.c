@@ -11,6 +11,17 @@ const char *wb_severity_name(enum wb_severity severity)
     return names[severity <= WB_SEVERITY_HINT ? severity : WB_SEVERITY_ERROR];
 }
 
+bool wb_severity_parse(struct wb_span name, enum wb_severity *ret)
+{
+    for (enum wb_severity severity = WB_SEVERITY_ERROR; severity <= WB_SEVERITY_HINT; severity++) {
+        if (wb_span_is(name, wb_severity_name(severity))) {
+            *ret = severity;
+            return true;
+        }
+    }
+    return false;
+}
+
 const char *wb_answer_state_name(enum wb_answer_state state)
 {
     static const char *const names[] = {"clean", "findings", "unknown"};

@@ -14,6 +14,7 @@ enum wb_severity {
 };
 
 const char *wb_severity_name(enum wb_severity severity); /* "error" */
+bool wb_severity_parse(struct wb_span name, enum wb_severity *ret);
 
 struct wb_diagnostic {
     const char *path; /* absolute */

@@ -14,7 +14,7 @@ struct fixture {
 
 static inline void fixture_init(struct fixture *f, const struct wb_tool *const *tools)
 {
-    const struct wb_host_options options = {.tools = tools, .guard = "/nonexistent"};
+    const struct wb_host_options options = {.tools = tools, .guard = getenv("WERKBANK_GUARD")};
     memset(f, 0, sizeof(*f));
     scratch_init(&f->scratch);
     setenv("XDG_STATE_HOME", scratch_path(&f->scratch, "state"), 1);
