@@ -209,6 +209,8 @@ static const char *no_marker(struct wb_arena *arena, const struct wb_server_row 
     struct wb_text text;
     wb_text_init(&text);
     wb_text_add_str(&text, "no root marker from the file up to the workspace (");
+    add_words(&text, row->outer_markers);
+    wb_text_add_str(&text, row->outer_markers[0] != NULL && row->markers[0] != NULL ? ", " : "");
     add_words(&text, row->markers);
     wb_text_add_char(&text, ')');
     return keep(arena, &text);
