@@ -103,7 +103,7 @@ def test_errors_in_other_open_files(scripted_session, scenario):
     def named():
         if "user.scr:1: error: hello is not defined" in texts[-1]:
             return True
-        texts.append(session.ok("glob", pattern="no such file").text)
+        texts.append(session.ok("lsp", action="status").text)
         return False
 
     wait_until(named, what="the finding in user.scr")

@@ -285,7 +285,7 @@ class LspSuite:
             if any(told_line(line, change) for line in lines):
                 return True
             # It may come a little later: then with the next result.
-            texts.append(desk.ok("glob", pattern="no such file").text)
+            texts.append(desk.ok("lsp", action="status").text)
             return False
 
         wait_until(named, what=f"the finding in {change.finding_file}")

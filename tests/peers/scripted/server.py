@@ -119,6 +119,10 @@ class Server(Answers):
         self.writer.send({"jsonrpc": "2.0", "method": method, "params": params})
 
     def take_answer(self, message):
+        if message.get("id") is None and "error" in message:
+            # What JSON-RPC answers to something that is no message.
+            self.journal.write("complaint", error=message["error"])
+            return
         with self.lock:
             waiting = self.waiting.pop(message.get("id"), None)
         if waiting is None:
@@ -170,11 +174,11 @@ class Server(Answers):
         if "id" in message:
             self.handle_request(message)
         else:
+            if self.scenario.get("crash_on") == method:
+                self.crash()
             handler = NOTIFICATIONS.get(method)
             if handler:
                 handler(self, message.get("params") or {})
-            if self.scenario.get("crash_on") == method:
-                self.crash()
 
     def check_order(self, message):
         method = message["method"]
