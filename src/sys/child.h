@@ -19,21 +19,22 @@
 struct wb_child;
 
 struct wb_child_status {
-    bool exited;     /* by itself, with exit_code */
-    int exit_code;   /* 0-255 */
-    int signal;      /* nonzero: killed by it */
-    bool memory;     /* killed over its memory limit: */
+    bool exited;   /* by itself, with exit_code */
+    int exit_code; /* 0-255 */
+    int signal;    /* nonzero: killed by it */
+    bool memory;   /* killed over its memory limit: */
     int64_t memory_bytes;
 };
 
 struct wb_child_options {
     const char *const *argv; /* NULL-terminated; argv[0] as wb_path_find_program gave it */
-    const char *const *env;  /* NAME=value added to or replacing ours, NULL-terminated; may be NULL */
-    const char *cwd;         /* NULL: ours */
-    const char *const *prefix; /* exec prefix (the capsule), NULL-terminated; may be NULL */
-    int64_t memory_bytes;    /* of the whole tree, measured ten times a second; 0: no limit */
-    bool stderr_to_stdout;   /* one pipe for both; no tail then */
-    const char *guard;       /* path of werkbank-guard */
+    const char *const
+        *env;        /* NAME=value added to or replacing ours, NULL-terminated; may be NULL */
+    const char *cwd; /* NULL: ours */
+    const char *const *prefix;    /* exec prefix (the capsule), NULL-terminated; may be NULL */
+    int64_t memory_bytes;         /* of the whole tree, measured ten times a second; 0: no limit */
+    bool stderr_to_stdout;        /* one pipe for both; no tail then */
+    const char *guard;            /* path of werkbank-guard */
     struct wb_stream_handler out; /* stdout; on_data NULL: goes to /dev/null */
     void (*on_stderr)(void *ctx, const char *ptr, size_t len); /* may be NULL */
     /* Once, after the process is gone, its tree is verified gone, and stdout and stderr have
@@ -87,6 +88,7 @@ struct wb_child_run {
     void (*on_output)(void *ctx, bool is_stderr, const char *ptr, size_t len);
     void *ctx;
 };
+
 /* 0: the program ended (any status) or was stopped at the deadline or cancel: then *ret_timed_out
  * or *ret_cancelled. -1: it did not start. */
 struct wb_child_output {
@@ -95,8 +97,9 @@ struct wb_child_output {
     struct wb_text out, err;
     size_t out_cut_bytes, err_cut_bytes;
 };
-int wb_child_run(struct wb_loop *loop, const struct wb_child_run *run,
-                 struct wb_child_output *ret, struct wb_error *err);
+
+int wb_child_run(struct wb_loop *loop, const struct wb_child_run *run, struct wb_child_output *ret,
+                 struct wb_error *err);
 void wb_child_output_done(struct wb_child_output *output);
 
 #endif

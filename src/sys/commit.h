@@ -40,8 +40,8 @@ struct wb_commit_op {
 
 /* Missing parent folders of written and renamed files are made. */
 struct wb_commit {
-    const char *workspace;      /* absolute real path: names the journal */
-    const char *boundary;       /* every real path must be inside; NULL: no boundary */
+    const char *workspace; /* absolute real path: names the journal */
+    const char *boundary;  /* every real path must be inside; NULL: no boundary */
     const struct wb_commit_op *ops;
     size_t n_ops;
 };

@@ -15,9 +15,9 @@ char *wb_path_normalize(struct wb_arena *arena, const char *absolute);
 /* The real path of the longest existing prefix, with the rest appended normalised: where a file
  * that need not exist yet would land. Dangling and looping symlinks are errors. */
 char *wb_path_real(struct wb_arena *arena, const char *absolute, struct wb_error *err);
-const char *wb_path_base(const char *path);                     /* last component, borrowed */
-char *wb_path_dir(struct wb_arena *arena, const char *path);    /* all but the last; "/" or "." */
-const char *wb_path_extension(const char *path);                /* ".c", or "" */
+const char *wb_path_base(const char *path);                  /* last component, borrowed */
+char *wb_path_dir(struct wb_arena *arena, const char *path); /* all but the last; "/" or "." */
+const char *wb_path_extension(const char *path);             /* ".c", or "" */
 /* Is path the folder itself or below it? Both absolute and normalised. */
 bool wb_path_is_inside(const char *path, const char *folder);
 /* Path relative to folder if inside ("." for the folder itself), else the path as it is. Borrowed
