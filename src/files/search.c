@@ -1,0 +1,97 @@
+/* search: see the header. */
+#include "files/search.h"
+
+#include "run/run.h"
+#include "sys/file.h"
+#include "sys/ignore.h"
+#include "sys/path.h"
+
+struct state {
+    struct wb_search *search;
+    const char *root; /* the workspace, or the approved folder outside of it */
+    const char *glob;
+    bool negated;
+};
+
+/* A glob may be written as an absolute path. */
+static const char *relative_glob(const struct state *state, const char *glob)
+{
+    size_t len = strlen(state->root);
+    return strncmp(glob, state->root, len) == 0 && glob[len] == '/' ? glob + len + 1 : glob;
+}
+
+static bool fits(const struct state *state, const char *relative, const char *from_root)
+{
+    if (state->glob == NULL) {
+        return true;
+    }
+    bool matches = wb_ignore_glob(state->glob, relative) || wb_ignore_glob(state->glob, from_root);
+    return matches != state->negated;
+}
+
+/* A symlink in the workspace must not read what the gate would have asked about. */
+static bool leads_outside(const struct state *state, const struct wb_walk_entry *entry)
+{
+    if (!entry->is_symlink) {
+        return false;
+    }
+    WB_AUTO(wb_arena_done) struct wb_arena arena;
+    wb_arena_init(&arena);
+    const char *real = wb_path_real(&arena, entry->path, NULL);
+    return real == NULL || !wb_path_is_inside(real, state->root);
+}
+
+static bool visit_entry(void *ctx, const struct wb_walk_entry *entry)
+{
+    struct state *state = ctx;
+    struct wb_search *search = state->search;
+    if (!fits(state, entry->relative, wb_path_relative(entry->path, state->root))) {
+        return true;
+    }
+    if (leads_outside(state, entry)) {
+        search->n_outside++;
+        return true;
+    }
+    return search->visit(search->ctx, entry->path, wb_call_relative(search->call, entry->path));
+}
+
+static bool names_hidden(const char *glob)
+{
+    return glob != NULL && (glob[0] == '.' || strstr(glob, "/.") != NULL);
+}
+
+int wb_search_files(struct wb_search *search, struct wb_span path, struct wb_error *err)
+{
+    const char *workspace = wb_run_workspace(search->call->run);
+    const char *top = path.ptr != NULL ? wb_call_path(search->call, path, err) : workspace;
+    if (top == NULL) {
+        return -1;
+    }
+    struct state state = {
+        .search = search,
+        .root = wb_path_is_inside(top, workspace) ? workspace : top,
+        .negated = search->glob != NULL && search->glob[0] == '!',
+    };
+    if (search->glob != NULL) {
+        state.glob = relative_glob(&state, search->glob + state.negated);
+    }
+    switch (wb_file_kind(top, NULL)) {
+    case WB_FILE_MISSING:
+        return wb_error_set(err, WB_ERROR_NOT_FOUND, "There is no file or folder %s",
+                            wb_call_relative(search->call, top));
+    case WB_FILE_REGULAR:
+        search->counts.files = 1;
+        search->visit(search->ctx, top, wb_call_relative(search->call, top));
+        return 0;
+    case WB_FILE_OTHER:
+        return wb_error_set(err, WB_ERROR_INVALID, "%s is neither a file nor a folder",
+                            wb_call_relative(search->call, top));
+    default:
+        break;
+    }
+    const struct wb_walk_options options = {
+        .hidden = names_hidden(state.glob),
+        .cancel = search->call->cancel,
+    };
+    return wb_walk(state.root, top, &options, visit_entry, &state, &search->counts, err);
+}

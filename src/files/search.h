@@ -1,0 +1,25 @@
+/* search: which files grep and glob look at. */
+#ifndef WB_FILES_SEARCH_H
+#define WB_FILES_SEARCH_H
+
+#include "run/call.h"
+#include "sys/walk.h"
+
+struct wb_search {
+    struct wb_call *call;
+    const char *glob; /* NULL: every file */
+    /* One file whose name fits, in path order. False stops the search. */
+    bool (*visit)(void *ctx, const char *path, const char *shown);
+    void *ctx;
+    struct wb_walk_counts counts; /* of the walk; files: before the glob */
+    size_t n_outside;             /* symlinks that lead out of the workspace, left out */
+};
+
+/* Searches the folder, or the one file, that an argument names; path.ptr NULL: the workspace. The
+ * glob is compared with a file's path relative to that folder, and with the one relative to the
+ * workspace; a leading "!" turns it round. Hidden files are looked at when the glob names a hidden
+ * component. */
+WB_MUST_CHECK int wb_search_files(struct wb_search *search, struct wb_span path,
+                                  struct wb_error *err);
+
+#endif
