@@ -8,14 +8,13 @@
 #include "sys/path.h"
 
 /* Each in its own file, src/<folder>/tool_<name>.c. */
-extern const struct wb_tool wb_tool_edit;
-extern const struct wb_tool wb_tool_lsp;
-extern const struct wb_tool wb_tool_lsp_rename;
-extern const struct wb_tool wb_tool_read;
-extern const struct wb_tool wb_tool_write;
+extern const struct wb_tool wb_tool_read, wb_tool_write, wb_tool_edit;
+extern const struct wb_tool wb_tool_apply_patch, wb_tool_grep, wb_tool_glob, wb_tool_shell;
+extern const struct wb_tool wb_tool_lsp, wb_tool_lsp_rename;
 
 const struct wb_tool *const wb_tools[] = {
-    &wb_tool_read, &wb_tool_write, &wb_tool_edit, &wb_tool_lsp, &wb_tool_lsp_rename, NULL,
+    &wb_tool_read, &wb_tool_write, &wb_tool_edit,  &wb_tool_apply_patch, &wb_tool_grep,
+    &wb_tool_glob, &wb_tool_lsp,   &wb_tool_shell, &wb_tool_lsp_rename,  NULL,
 };
 
 /* The folder that the program's file is in. For a library, that of the program that loaded it. */
