@@ -66,11 +66,8 @@ static void count_severities(const struct wb_diagnostic_list *list, size_t *ret_
 {
     *ret_errors = *ret_warnings = 0;
     for (size_t i = 0; i < list->count; i++) {
-        if (list->items[i].severity == WB_SEVERITY_ERROR) {
-            (*ret_errors)++;
-        } else {
-            (*ret_warnings)++;
-        }
+        *ret_errors += list->items[i].severity == WB_SEVERITY_ERROR;
+        *ret_warnings += list->items[i].severity == WB_SEVERITY_WARNING;
     }
 }
 

@@ -15,7 +15,7 @@ struct wb_check_row { /* catalogue/README.md says what each key means */
     const char *const **commands;                         /* the list too */
     bool compile_commands;                                /* the built-in check */
     int64_t priority;
-    bool trusted, copy, warnings_fail;
+    bool trusted, copy, warnings_fail, coarse_times;
     const struct wb_json *env, *severity_map, *ok_exit, *findings_exit;
     enum wb_check_output output;
     const char *pattern;

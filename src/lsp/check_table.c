@@ -33,6 +33,7 @@ static void read_row(struct wb_arena *arena, const struct wb_json *json, struct 
     row->trusted = wb_json_bool(wb_json_get(json, "trusted"), true);
     row->copy = wb_json_bool(wb_json_get(json, "copy"), false);
     row->warnings_fail = wb_json_bool(wb_json_get(json, "warnings_fail"), false);
+    row->coarse_times = wb_json_bool(wb_json_get(json, "coarse_times"), false);
     row->env = wb_json_get(json, "env");
     row->severity_map = wb_json_get(json, "severity_map");
     row->ok_exit = wb_json_get(json, "ok_exit");

@@ -2,6 +2,7 @@
  * (check_survey.c), where it may write, what it runs, and what is told of it. */
 #include "lsp/project_check.h"
 
+#include <time.h>
 #include <unistd.h>
 
 #include "base/map.h"
@@ -10,6 +11,8 @@
 #include "sys/mirror.h"
 #include "sys/path.h"
 #include "sys/walk.h"
+
+#define NS_PER_S 1000000000L
 
 /* One plan on its way. */
 struct job {
@@ -78,6 +81,31 @@ static int make_copy(struct job *job, struct wb_error *err)
         wb_path_join(arena, job->copy, wb_path_relative(job->plan->root, job->lsp->workspace)));
     return wb_mirror_update(job->lsp->workspace, job->folder, needs_ignored(job), job->call->cancel,
                             err);
+}
+
+/* A file that changes in the second that its state was cached in would pass for unchanged later: the
+ * run waits, at most a second, until that second is over. */
+static int wait_for_second(struct job *job, struct wb_error *err)
+{
+    const char **files;
+    size_t n;
+    if (wb_check_files(job->lsp, job->call->arena, job->call->cancel, job->plan->row,
+                       job->plan->root, &files, &n, err) < 0) {
+        return -1;
+    }
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    bool is_fresh = false;
+    for (size_t i = 0; i < n && !is_fresh; i++) {
+        struct wb_file_stamp stamp;
+        const char *path = wb_path_join(job->call->arena, job->plan->root, files[i]);
+        is_fresh = wb_file_kind(path, &stamp) == WB_FILE_REGULAR &&
+                   stamp.mtime_ns / NS_PER_S == now.tv_sec;
+    }
+    if (is_fresh) {
+        nanosleep(&(struct timespec){.tv_nsec = NS_PER_S - now.tv_nsec}, NULL);
+    }
+    return 0;
 }
 
 /* The words of a command, with placeholders filled in. */
@@ -170,6 +198,9 @@ static int run_job(struct job *job, struct wb_diagnostic_list *list,
 {
     if (make_folders(job, err) < 0 || take_lock(job, err) < 0 ||
         (job->plan->row->copy && make_copy(job, err) < 0)) {
+        return -1;
+    }
+    if (job->plan->row->coarse_times && wait_for_second(job, err) < 0) {
         return -1;
     }
     struct wb_diagnostic_list found = {0};

@@ -322,6 +322,17 @@ static void test_timeout_and_next_command(void **state)
     assert_string_equal(check(f), "t clean\n");
 }
 
+static void test_coarse_times(void **state)
+{
+    struct fixture *f = *state;
+    write_in(f, "mark", "");
+    write_in(f, "a.dart", "");
+    const char *row = script_row(f, "t", "[ $(stat -c %Y a.dart) -lt $(date +%s) ] || exit 9",
+                                 ", 'coarse_times': true");
+    open_with(f, row, false);
+    assert_string_equal(check(f), "t clean\n");
+}
+
 static void test_cancelled(void **state)
 {
     struct fixture *f = *state;
@@ -620,6 +631,7 @@ int main(void)
         TEST(test_where_make_is),
         TEST(test_how_runs_end),
         TEST(test_timeout_and_next_command),
+        TEST(test_coarse_times),
         TEST(test_cancelled),
         TEST(test_trust),
         TEST(test_own_program_needs_trust),
