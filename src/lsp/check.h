@@ -67,7 +67,7 @@ struct wb_check_paths {
     const char *copy, *workspace; /* the first becomes the second, also in messages; or NULL */
 };
 
-/* Adds a diagnostic for each match of the row's pattern. -1: the pattern does not compile. */
+/* Adds a diagnostic for each match of the row's pattern; each begins a line. -1: the pattern does not compile. */
 WB_MUST_CHECK int wb_check_parse(struct wb_arena *arena, const struct wb_check_row *row,
                                  struct wb_span output, const struct wb_check_paths *paths,
                                  struct wb_diagnostic_list *list, struct wb_error *err);

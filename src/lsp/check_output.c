@@ -8,7 +8,8 @@
 #include "sys/file.h"
 #include "sys/path.h"
 
-#define MATCH_STEPS_MAX 2000000 /* PCRE2's own count for one place of the output */
+#define MATCH_STEPS_MAX 200000 /* PCRE2's own count, for one line's beginning */
+#define HARD_LINES_MAX 1000    /* that need more; then the pattern is beyond us */
 #define MAKE_DEPTH_MAX 64
 
 enum group { PATH, LINE, COLUMN, SEVERITY, CODE, MESSAGE, GROUP_COUNT };
@@ -176,6 +177,12 @@ static void add_match(struct parser *parser, struct wb_diagnostic_list *list)
     diagnostic->message = clean_text(parser, get_group(parser, MESSAGE));
 }
 
+static size_t next_line(struct wb_span output, size_t at)
+{
+    size_t line_end = wb_span_find(output, WB_SPAN("\n"), at);
+    return line_end != SIZE_MAX ? line_end + 1 : output.len;
+}
+
 int wb_check_parse(struct wb_arena *arena, const struct wb_check_row *row, struct wb_span output,
                    const struct wb_check_paths *paths, struct wb_diagnostic_list *list,
                    struct wb_error *err)
@@ -185,23 +192,20 @@ int wb_check_parse(struct wb_arena *arena, const struct wb_check_row *row, struc
     if (parser_init(&parser, err) < 0) {
         return -1;
     }
-    size_t at = 0;
-    for (size_t n = 0; n < WB_CHECK_FINDINGS_MAX && at < output.len;) {
-        int found = pcre2_match(parser.code, (PCRE2_SPTR)output.ptr, output.len, at, 0,
+    size_t at = 0, n_hard = 0;
+    for (size_t n = 0; n < WB_CHECK_FINDINGS_MAX && n_hard < HARD_LINES_MAX && at < output.len;) {
+        int found = pcre2_match(parser.code, (PCRE2_SPTR)output.ptr, output.len, at, PCRE2_ANCHORED,
                                 parser.match, parser.context);
-        if (found == PCRE2_ERROR_NOMATCH) {
-            break;
+        if (found > 0) {
+            follow_make_to(&parser, at);
+            add_match(&parser, list);
+            at = WB_MAX(pcre2_get_ovector_pointer(parser.match)[1], at + 1);
+            n++;
         }
-        if (found < 0) { /* too much work from here: go on at the next line */
-            size_t line_end = wb_span_find(output, WB_SPAN("\n"), at);
-            at = line_end != SIZE_MAX ? line_end + 1 : output.len;
-            continue;
+        n_hard += found < 0 && found != PCRE2_ERROR_NOMATCH;
+        if (found <= 0 || output.ptr[at - 1] != '\n') {
+            at = next_line(output, at);
         }
-        const PCRE2_SIZE *ends = pcre2_get_ovector_pointer(parser.match);
-        follow_make_to(&parser, WB_MAX(ends[0], parser.seen));
-        add_match(&parser, list);
-        at = WB_MAX(ends[1], at + 1);
-        n++;
     }
     return 0;
 }
