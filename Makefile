@@ -36,7 +36,7 @@ clang: ## Build with clang 14, warnings as errors
 	cmake --build --preset clang -j $(JOBS)
 
 bench: ## Each claim's benchmark beside its peers
-	tools/setup test
+	tools/setup bench
 	$(MAKE) release
 	bench/run
 
