@@ -1,11 +1,13 @@
 """The command line: one call, many calls, lists, help, exit statuses, and bad input."""
 
 import json
+import os
 import re
+import subprocess
 
 import pytest
 
-from harness.program import Result
+from harness.program import BINARY, Result
 
 READ = {"read", "grep", "glob", "lsp"}
 WRITE = {"write", "edit", "apply_patch", "lsp_rename"}
@@ -160,11 +162,18 @@ def test_empty_input_and_missing_last_newline(werkbank, workspace):
 
 
 def test_a_reader_that_goes_away(werkbank, workspace):
-    session = werkbank.session(workspace)
-    session.process.stdout.close()
-    session.send("read", {"path": "a.txt"})
-    session.process.stdin.close()
-    assert session.process.wait(60) >= 0
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [BINARY, "call", "--workspace", str(workspace), "-"],
+        input=b'{"tool": "read", "args": {"path": "a.txt"}}\n' * 3,
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        env=werkbank.env,
+        timeout=60,
+    )
+    os.close(writer)
+    assert done.returncode == 1 and b"cannot write the answer" in done.stderr
 
 
 # --- tools ---
