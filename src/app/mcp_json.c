@@ -43,9 +43,11 @@ static void put_capabilities(struct wb_json_writer *w)
 
 static void put_instructions(struct wb_json_writer *w, const struct wb_run *run)
 {
+    const char *distrust = wb_config_distrust(wb_run_config(run));
     wb_json_key(w, "instructions");
-    wb_json_put_printf(w, "These tools work in %s; paths are absolute or relative to it.",
-                       wb_run_workspace(run));
+    wb_json_put_printf(w, "These tools work in %s; paths are absolute or relative to it.%s%s",
+                       wb_run_workspace(run), distrust != NULL ? " " : "",
+                       distrust != NULL ? distrust : "");
 }
 
 void wb_mcp_put_initialize_result(struct wb_text *out, const struct wb_run *run,

@@ -94,6 +94,10 @@ int wb_lsp_status(struct wb_lsp *lsp, struct wb_call *call, const struct wb_lsp_
         wb_text_add_str(&result->text,
                         "No file of this workspace has a language that the catalogue serves.\n");
     }
+    const char *distrust = wb_config_distrust(wb_run_config(lsp->run));
+    if (distrust != NULL) {
+        wb_text_printf(&result->text, "%s\n", distrust);
+    }
     return 0;
 }
 

@@ -55,7 +55,7 @@ def test_trust_is_kept_and_a_change_asks_again(werkbank, project, tmp_path):
     # Trust is kept outside the project.
     assert sorted(project.iterdir()) == before
     assert not werkbank.call(project, "lsp", AT).is_error
-    write_config(project, tmp_path / "scenario.json", note="changed")
+    write_config(project, tmp_path / "scenario.json", lsp={"idle_stop_s": 60})
     assert werkbank.call(project, "lsp", AT).is_error
     assert werkbank.run("trust", "--workspace", project).status == 0
     assert not werkbank.call(project, "lsp", AT).is_error
