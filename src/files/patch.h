@@ -27,6 +27,7 @@ enum wb_patch_action { WB_PATCH_ADD, WB_PATCH_UPDATE, WB_PATCH_DELETE, WB_PATCH_
 struct wb_patch_line {
     char kind;           /* ' ', '-', '+' */
     bool no_newline;     /* "\ No newline at end of file" follows */
+    bool is_bare;        /* an empty line of the patch: context whose blank was lost, or layout */
     struct wb_span text; /* without line end */
 };
 

@@ -177,7 +177,7 @@ static int place_by_context(struct application *a, const struct wb_patch_hunk *h
                             const struct wb_span *old, size_t n, size_t *ret_at,
                             struct wb_error *err)
 {
-    size_t from;
+    size_t from = 0;
     if (find_anchors(a, hunk, &from, err) != 0) {
         return -1;
     }
@@ -277,7 +277,7 @@ static void add_line(struct application *a, const struct wb_patch_line *line)
 
 static int apply_hunk(struct application *a, const struct wb_patch_hunk *hunk, struct wb_error *err)
 {
-    size_t n, at;
+    size_t n, at = 0;
     struct wb_span *old = old_lines(a, hunk, &n);
     int placed = hunk->has_position ? place_by_number(a, hunk, old, n, &at, err)
                                     : place_by_context(a, hunk, old, n, &at, err);

@@ -42,8 +42,8 @@ static bool parse_hunk_line(struct wb_patch *patch, struct wb_patch_reader *read
         wb_patch_reader_at(reader, "***", NULL)) {
         return false;
     }
-    if (line.len == 0) { /* an empty line of context whose blank was lost */
-        wb_patch_add_line(patch, hunk, ' ', (struct wb_span){0});
+    if (line.len == 0) {
+        wb_patch_add_line(patch, hunk, ' ', line)->is_bare = true;
         return true;
     }
     if (line.ptr[0] != ' ' && line.ptr[0] != '-' && line.ptr[0] != '+') {
@@ -56,7 +56,7 @@ static bool parse_hunk_line(struct wb_patch *patch, struct wb_patch_reader *read
 /* Empty lines behind a hunk are layout, not context. */
 static void drop_blank_end(struct wb_patch_hunk *hunk)
 {
-    while (hunk->n_lines != 0 && hunk->lines[hunk->n_lines - 1].text.ptr == NULL) {
+    while (hunk->n_lines != 0 && hunk->lines[hunk->n_lines - 1].is_bare) {
         hunk->n_lines--;
     }
 }

@@ -264,7 +264,7 @@ static int take_section(struct job *job, const struct wb_patch_file *file, struc
     }
     switch (file->action) {
     case WB_PATCH_ADD:
-        return create(job, file, path, (struct wb_span){0}, err);
+        return create(job, file, path, WB_SPAN(""), err);
     case WB_PATCH_DELETE:
         return remove_file(job, file, path, err);
     case WB_PATCH_COPY:

@@ -55,9 +55,10 @@ static int call_write(struct wb_call *call, const void *args, struct wb_result *
     if (op.must_exist && wb_span_equal(op.old_content, op.new_content)) {
         wb_text_printf(&result->text, "%s had exactly this content already.\n", shown);
     } else {
-        wb_text_printf(&result->text, "%s %s (%zu lines, %zu bytes).\n",
-                       op.must_exist ? "Wrote" : "Created", shown,
-                       wb_content_count_lines(a->content), a->content.len);
+        size_t n_lines = wb_content_count_lines(a->content);
+        wb_text_printf(&result->text, "%s %s (%zu line%s, %zu bytes).\n",
+                       op.must_exist ? "Wrote" : "Created", shown, n_lines, n_lines == 1 ? "" : "s",
+                       a->content.len);
     }
     return 0;
 }

@@ -158,7 +158,7 @@ static void test_write(void **state)
     assert_true(wb_json_bool(wb_json_get(data, "created"), false));
     assert_file(f, "new/deep/a.txt", "one\ntwo\n");
     data = expect(f, "write", "{\"path\": \"new/deep/a.txt\", \"content\": \"x\"}",
-                  "Wrote new/deep/a.txt (1 lines, 1 bytes)");
+                  "Wrote new/deep/a.txt (1 line, 1 bytes)");
     assert_false(wb_json_bool(wb_json_get(data, "created"), true));
     assert_file(f, "new/deep/a.txt", "x");
     expect(f, "write", "{\"path\": \"new/deep/a.txt\", \"content\": \"x\"}", "already");
