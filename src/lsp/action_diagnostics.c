@@ -134,7 +134,15 @@ static int check_file(struct wb_lsp *lsp, struct wb_call *call, const struct wb_
     begin_starts(&query);
     const struct wb_candidate *candidate;
     for (size_t cursor = 0; (candidate = wb_query_next(&query, &cursor)) != NULL;) {
-        ask_server(&query, candidate, findings);
+        if (candidate->row->diagnostics != WB_DIAGNOSTICS_NONE) {
+            ask_server(&query, candidate, findings);
+        }
+    }
+    if (findings->n_answers == 0) {
+        return wb_error_set(err, WB_ERROR_UNAVAILABLE,
+                            "the servers of this file (%s) have no diagnostics; \"*\" runs the "
+                            "project check",
+                            query.candidates.language->name);
     }
     keep_serious(&findings->list);
     return 0;

@@ -199,35 +199,27 @@ static int file_symbols(struct wb_query *query, struct symbols *symbols, bool *r
 
 /* The search: every server is asked, all at once as far as starting goes. */
 
-static int ask_workspace(struct wb_query *query, const struct wb_candidate *candidate,
-                         struct wb_span text, struct symbols *symbols, bool *ret_ready,
-                         struct wb_error *err)
+static int ask_workspace(struct wb_query *query, struct wb_server *server, struct wb_span text,
+                         struct symbols *symbols, bool *ret_ready, struct wb_error *err)
 {
-    struct wb_query_server server;
-    if (wb_query_server(query, candidate, &server, err) < 0) {
+    if (!wb_server_offers(server, "workspaceSymbolProvider", "workspace/symbol")) {
+        return wb_error_set(err, WB_ERROR_UNAVAILABLE, "%s does not offer workspace symbols",
+                            wb_server_row(server)->id);
+    }
+    WB_AUTO(wb_text_done) struct wb_text params;
+    wb_text_init(&params);
+    struct wb_json_writer w;
+    wb_json_writer_init(&w, &params);
+    wb_json_begin_object(&w);
+    wb_json_member_span(&w, "query", text);
+    wb_json_end_object(&w);
+    const struct wb_json *answer;
+    if (wb_query_ask(query, server, "workspace/symbol", wb_text_span(&params), &answer, ret_ready,
+                     err) < 0) {
         return -1;
     }
-    int status = -1;
-    if (!wb_server_offers(server.server, "workspaceSymbolProvider", "workspace/symbol")) {
-        wb_error_set(err, WB_ERROR_UNAVAILABLE, "%s does not offer workspace symbols",
-                     candidate->row->id);
-    } else {
-        WB_AUTO(wb_text_done) struct wb_text params;
-        wb_text_init(&params);
-        struct wb_json_writer w;
-        wb_json_writer_init(&w, &params);
-        wb_json_begin_object(&w);
-        wb_json_member_span(&w, "query", text);
-        wb_json_end_object(&w);
-        const struct wb_json *answer;
-        status = wb_query_ask(query, server.server, "workspace/symbol", wb_text_span(&params),
-                              &answer, ret_ready, err);
-        if (status == 0) {
-            read_flat(query->call->arena, answer, symbols);
-        }
-    }
-    wb_server_unref(server.server);
-    return status;
+    read_flat(query->call->arena, answer, symbols);
+    return 0;
 }
 
 static void begin_starts(struct wb_query *query)
@@ -238,6 +230,21 @@ static void begin_starts(struct wb_query *query)
             wb_server_unref(wb_supervisor_use(lsp->supervisor, &query->candidates.items[i],
                                               lsp->workspace, &lsp->limits, 0, query->call->cancel,
                                               NULL));
+        }
+    }
+}
+
+/* Waits for what the markers call for; all running servers are asked, these and others. */
+static void start_all(struct wb_query *query)
+{
+    const struct wb_candidate *candidate;
+    for (size_t cursor = 0; (candidate = wb_query_next(query, &cursor)) != NULL;) {
+        struct wb_query_server server;
+        struct wb_error err;
+        if (wb_query_server(query, candidate, &server, &err) < 0) {
+            wb_query_refuse(query, err.message);
+        } else {
+            wb_server_unref(server.server);
         }
     }
 }
@@ -273,23 +280,28 @@ static int workspace_symbols(struct wb_query *query, struct wb_span text, struct
     }
     wb_catalogue_of_workspace(query->call->arena, catalogue, query->lsp->workspace,
                               &query->candidates);
-    if (query->candidates.n_usable == 0) {
-        return wb_error_set(err, WB_ERROR_UNAVAILABLE,
-                            "no language server is usable in this workspace; lsp status says why");
-    }
     begin_starts(query);
-    size_t answered = 0;
-    const struct wb_candidate *candidate;
-    for (size_t cursor = 0; (candidate = wb_query_next(query, &cursor)) != NULL;) {
+    start_all(query);
+    size_t n_servers, answered = 0;
+    struct wb_server **servers;
+    struct wb_lsp *lsp = query->lsp;
+    wb_supervisor_catch_up(lsp->supervisor, lsp->workspace);
+    wb_supervisor_list(lsp->supervisor, query->call->arena, lsp->workspace, &servers, &n_servers);
+    for (size_t i = 0; i < n_servers; i++) {
         bool ready = true;
-        if (ask_workspace(query, candidate, text, symbols, &ready, err) == 0) {
+        if (ask_workspace(query, servers[i], text, symbols, &ready, err) == 0) {
             answered++;
             *ret_ready &= ready;
         } else {
             wb_query_refuse(query, err->message);
         }
+        wb_server_unref(servers[i]);
     }
     keep_matches(symbols, text);
+    if (answered == 0 && query->n_refusals == 0) {
+        return wb_error_set(err, WB_ERROR_UNAVAILABLE,
+                            "no language server is usable in this workspace; lsp status says why");
+    }
     return answered > 0 ? 0 : wb_query_failed(query, err);
 }
 

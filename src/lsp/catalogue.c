@@ -41,7 +41,7 @@ static int read_choice(const struct wb_json *value, const char *const *names, si
 static void read_behaviour(const struct wb_json *json, struct wb_server_row *row)
 {
     static const char *const kinds[] = {"types", "linter", "text"};
-    static const char *const modes[] = {"push", "pull", "both", "tsserver"};
+    static const char *const modes[] = {"push", "pull", "both", "tsserver", "none"};
     static const char *const ready[] = {"at_once", "progress", "server_status", "language_status"};
     row->kind = (enum wb_server_kind)read_choice(wb_json_get(json, "kind"), kinds, 3, 0);
     row->diagnostics =

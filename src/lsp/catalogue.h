@@ -16,6 +16,7 @@ enum wb_diagnostics_mode {
     WB_DIAGNOSTICS_PULL,
     WB_DIAGNOSTICS_BOTH,
     WB_DIAGNOSTICS_TSSERVER, /* asked of the TypeScript server by workspace/executeCommand */
+    WB_DIAGNOSTICS_NONE,     /* it has none: it is not waited for */
 };
 
 enum wb_ready_mode {

@@ -216,6 +216,7 @@ bool wb_server_is_asked(struct wb_server *server)
 {
     switch (server->row->diagnostics) {
     case WB_DIAGNOSTICS_PUSH:
+    case WB_DIAGNOSTICS_NONE:
         return false;
     case WB_DIAGNOSTICS_TSSERVER:
         return true;

@@ -10,6 +10,8 @@
 #include "base/log.h"
 #include "sys/path.h"
 
+#define YOUNG_PAUSE_MS 200
+
 static void reply(struct wb_server *server, const struct wb_peer_message *message,
                   struct wb_span result)
 {
@@ -413,16 +415,33 @@ bool wb_server_wait_ready(struct wb_server *server, int64_t deadline_ms, struct 
     return ready;
 }
 
+/* A server without a word for its readiness is asked again while it is young. */
+static bool pause_while_young(struct wb_server *server, int64_t grown_up_ms, int64_t deadline_ms)
+{
+    int64_t now = wb_clock_now_ms();
+    if (now >= WB_MIN(grown_up_ms, deadline_ms)) {
+        return false;
+    }
+    pthread_mutex_lock(&server->lock);
+    bool alive = server->state <= WB_SERVER_RUNNING;
+    int64_t until = WB_MIN(WB_MIN(grown_up_ms, deadline_ms), now + YOUNG_PAUSE_MS);
+    while (alive && wb_cond_wait(&server->changed, &server->lock, until)) {
+        alive = server->state <= WB_SERVER_RUNNING;
+    }
+    pthread_mutex_unlock(&server->lock);
+    return alive;
+}
+
 bool wb_server_wait_settled(struct wb_server *server, int64_t young_ms, int64_t deadline_ms,
                             struct wb_cancel *cancel)
 {
-    if (server->row->ready == WB_READY_AT_ONCE) {
-        return false;
-    }
     pthread_mutex_lock(&server->lock);
     unsigned ended_before = server->progress_ended;
     int64_t grown_up = server->running_since_ms + young_ms;
     pthread_mutex_unlock(&server->lock);
+    if (server->row->ready == WB_READY_AT_ONCE) {
+        return !wb_cancel_is_fired(cancel) && pause_while_young(server, grown_up, deadline_ms);
+    }
     wait_while(server, not_loading_locked, WB_MIN(grown_up, deadline_ms), cancel);
     wait_while(server, loading_locked, deadline_ms, cancel);
     pthread_mutex_lock(&server->lock);

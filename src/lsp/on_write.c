@@ -118,7 +118,8 @@ static void add_targets(struct wb_on_write *on_write, struct wb_call *call, stru
     struct wb_candidates candidates;
     wb_catalogue_candidates(call->arena, catalogue, on_write->lsp->workspace, path, &candidates);
     for (size_t i = 0; i < candidates.count; i++) {
-        if (candidates.items[i].reason == NULL) {
+        if (candidates.items[i].reason == NULL &&
+            candidates.items[i].row->diagnostics != WB_DIAGNOSTICS_NONE) {
             struct target *target = WB_ARENA_PUSH(call->arena, state->targets, state->n_targets,
                                                   state->targets_capacity);
             target->path = path;

@@ -58,7 +58,8 @@ bool wb_server_loading(struct wb_server *server, struct wb_text *out);
 /* Waits while it is loading. False: deadline, cancel, or death. */
 bool wb_server_wait_ready(struct wb_server *server, int64_t deadline_ms, struct wb_cancel *cancel);
 /* After an empty answer: a server that began to load, or is younger than young_ms and announces its
- * loading, is waited for. True: something happened meanwhile, so the question is worth repeating. */
+ * loading, is waited for; a young one that announces nothing is given a moment. True: the question
+ * is worth repeating. */
 bool wb_server_wait_settled(struct wb_server *server, int64_t young_ms, int64_t deadline_ms,
                             struct wb_cancel *cancel);
 
