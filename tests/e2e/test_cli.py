@@ -3,11 +3,13 @@
 import json
 import os
 import re
+import signal
 import subprocess
 
 import pytest
 
-from harness.program import BINARY, Result
+from harness.processes import marked, wait_until
+from harness.program import BINARY, Pipe, Result
 
 READ = {"read", "grep", "glob", "lsp"}
 WRITE = {"write", "edit", "apply_patch", "lsp_rename"}
@@ -107,6 +109,39 @@ def test_a_sentence_names_the_nearest(werkbank, workspace):
     assert "read" in finished.stdout + finished.stderr
     finished = werkbank.run("call", "--workspace", workspace, "read", '{"paht": "a.txt"}')
     assert "path" in finished.stdout + finished.stderr
+
+
+def test_arguments_from_standard_input(werkbank, workspace):
+    args = '{"path": "a.txt"}'
+    finished = werkbank.run("call", "--workspace", workspace, "read", "-", input=args)
+    assert finished.status == 0 and "two" in finished.stdout
+    finished = werkbank.run("call", "--workspace", workspace, "read", "-", input="{")
+    assert finished.status == 2 and finished.stdout == ""
+
+
+def sleeping(werkbank):
+    return [pid for pid, line in marked(werkbank.test_id).items() if line.startswith("sleep ")]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_cancels_the_call(werkbank, workspace, number):
+    args = '{"command": "sleep 3600"}'
+    started = werkbank.start(
+        Pipe, "call", "--workspace", workspace, "--json", "--allow", "exec", "shell", args
+    )
+    wait_until(lambda: sleeping(werkbank), what="the command")
+    started.process.send_signal(number)
+    answer = json.loads(started.read_line())
+    assert answer["is_error"] and "cancelled" in answer["text"]
+    assert started.process.wait(60) == 1
+    assert not sleeping(werkbank)
+
+
+def test_a_signal_ends_an_idle_session(werkbank, workspace):
+    session = werkbank.session(workspace)
+    assert session.ok("read", path="a.txt")
+    session.process.send_signal(signal.SIGINT)
+    assert session.process.wait(60) == 130
 
 
 # --- call - ---
