@@ -251,6 +251,8 @@ static void watch(struct guard *guard)
 int main(int argc, char **argv)
 {
     if (argc < 5) {
+        static const char words[] = "werkbank-guard is started by werkbank, not by hand.\n";
+        (void)!write(STDERR_FILENO, words, sizeof(words) - 1);
         return 2;
     }
     struct guard guard = {.control = WB_GUARD_CONTROL_FD,

@@ -181,20 +181,29 @@ static int mode_daemon_cat(const char *arg)
     return mode_cat(arg);
 }
 
+static void hear(int number)
+{
+    (void)number;
+    say("heard\n");
+}
+
 static void *fork_on_thread(void *arg)
 {
     if (fork() == 0) {
+        signal(SIGUSR1, hear);
         mode_stubborn(NULL);
     }
     wait_forever();
     return arg;
 }
 
-/* A child that hangs on a thread which is not the first. */
+/* A child that hangs on a thread which is not the first, and alone minds SIGUSR1. */
 static int mode_thread(const char *arg)
 {
     pthread_t thread;
+
     (void)arg;
+    signal(SIGUSR1, SIG_IGN);
     pthread_create(&thread, NULL, fork_on_thread, NULL);
     pthread_join(thread, NULL);
     return 0;
