@@ -13,5 +13,4 @@ class TestPyright(LspSuite):
 class TestBasedpyright(LspSuite):
     sample = PYTHON
     server = "basedpyright"
-    lacks = ("implementation",)
     rows = [{"id": "basedpyright", "priority": -1}]

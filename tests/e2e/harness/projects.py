@@ -494,11 +494,12 @@ JSON = Sample(
 YAML = Sample(
     language="yaml",
     files={
-        "data.yaml": "name: sample\nbase: &base\n  count: 1\nwide: ä😀\ncopy: *base\n",
+        "data.yaml": "name: sample\nbase: &base\n  count: 1\nwide: one\ncopy: *base\nmore: [ä😀, *base]\n",
     },
     # The server leads to what the anchor holds.
     use=Place("data.yaml", "copy: *base", "base", ("data.yaml",), "count: 1"),
+    non_ascii=Place("data.yaml", "more: [", "base", ("data.yaml",), "count: 1"),
     hover=("count",),
     symbols=("name", "base"),
-    broken=Change("data.yaml", "wide: ä😀\n", "wide: [1, 2\n", ""),
+    broken=Change("data.yaml", "wide: one\n", "wide: [1, 2\n", ""),
 )
