@@ -3,7 +3,8 @@
  *
  * Each event is one line, written with one write(2) on O_APPEND, so that lines of several runs
  * never mix and a crash loses at most the last one. What a crash left of a line is closed off by
- * whoever opens the file next. Any thread. */
+ * whoever opens the file next; a line that is just being written may look like that, and an empty
+ * line follows it then. Any thread. */
 #ifndef WB_RUN_TRANSCRIPT_H
 #define WB_RUN_TRANSCRIPT_H
 

@@ -4,7 +4,6 @@
 #include <semaphore.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -58,30 +57,47 @@ static int call_put(struct wb_call *call, const void *argp, struct wb_result *re
     return 0;
 }
 
-/* hold: waits until the test lets it go, or for its cancellation; counts who is inside. */
-static sem_t hold_entered, hold_release;
-static atomic_int n_inside, most_inside;
+/* hold: waits until the test lets one call go, or for its cancellation; counts who is inside. */
+static sem_t hold_entered;
+static pthread_mutex_t hold_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t hold_changed = PTHREAD_COND_INITIALIZER;
+static int n_releases, n_inside, most_inside; /* with the lock */
 
-static void wake(void *ctx)
+static void wake_holders(void *ctx)
 {
-    sem_post(ctx);
+    (void)ctx;
+    pthread_mutex_lock(&hold_lock);
+    pthread_cond_broadcast(&hold_changed);
+    pthread_mutex_unlock(&hold_lock);
+}
+
+static void release_one(void)
+{
+    pthread_mutex_lock(&hold_lock);
+    n_releases++;
+    pthread_cond_broadcast(&hold_changed);
+    pthread_mutex_unlock(&hold_lock);
 }
 
 static int call_hold(struct wb_call *call, const void *argp, struct wb_result *result,
                      struct wb_error *err)
 {
-    struct wb_cancel_hook hook = {.fire = wake, .ctx = &hold_release};
+    struct wb_cancel_hook hook = {.fire = wake_holders};
     (void)argp;
-    int inside = atomic_fetch_add(&n_inside, 1) + 1;
-    if (inside > atomic_load(&most_inside)) {
-        atomic_store(&most_inside, inside);
-    }
-    sem_post(&hold_entered);
     wb_cancel_hook_add(call->cancel, &hook);
-    sem_wait(&hold_release);
+    pthread_mutex_lock(&hold_lock);
+    n_inside++;
+    most_inside = WB_MAX(most_inside, n_inside);
+    sem_post(&hold_entered);
+    while (n_releases == 0 && !wb_cancel_is_fired(call->cancel)) {
+        pthread_cond_wait(&hold_changed, &hold_lock);
+    }
+    bool cancelled = wb_cancel_is_fired(call->cancel);
+    n_releases -= cancelled ? 0 : 1;
+    n_inside--;
+    pthread_mutex_unlock(&hold_lock);
     wb_cancel_hook_remove(call->cancel, &hook);
-    atomic_fetch_sub(&n_inside, 1);
-    if (wb_cancel_is_fired(call->cancel)) {
+    if (cancelled) {
         return wb_error_set(err, WB_ERROR_CANCELLED, "cancelled inside");
     }
     wb_text_printf(&result->text, "%d", (int)call->id);
@@ -126,9 +142,7 @@ static int set_up(void **state)
     (void)state;
     fixture_init(&f, tools);
     sem_init(&hold_entered, 0, 0);
-    sem_init(&hold_release, 0, 0);
-    atomic_store(&n_inside, 0);
-    atomic_store(&most_inside, 0);
+    n_releases = n_inside = most_inside = 0;
     return 0;
 }
 
@@ -137,7 +151,6 @@ static int tear_down(void **state)
     (void)state;
     fixture_done(&f);
     sem_destroy(&hold_entered);
-    sem_destroy(&hold_release);
     return 0;
 }
 
@@ -389,10 +402,10 @@ static void calls_of_a_tool_that_is_not_parallel_safe_take_turns(void **state)
     }
     for (int i = 0; i < 5; i++) {
         sem_wait(&hold_entered);
-        sem_post(&hold_release);
+        release_one();
     }
     wait_for(&inbox.arrived, 5);
-    assert_int_equal(atomic_load(&most_inside), 1);
+    assert_int_equal(most_inside, 1);
     assert_string_equal(inbox.texts, "1 2 3 4 5 ");
 }
 
@@ -407,9 +420,9 @@ static void calls_of_a_parallel_safe_tool_run_together(void **state)
         wb_run_submit(f.run, "hold_many", WB_SPAN("{}"), &options, take, &inbox);
     }
     wait_for(&hold_entered, 5); /* all of them are inside, and none has been let go */
-    assert_int_equal(atomic_load(&n_inside), 5);
+    assert_int_equal(most_inside, 5);
     for (int i = 0; i < 5; i++) {
-        sem_post(&hold_release);
+        release_one();
     }
     wait_for(&inbox.arrived, 5);
 }
@@ -435,7 +448,7 @@ static void a_waiting_call_ends_by_cancel_and_by_deadline(void **state)
     WB_AUTO(wb_result_done) struct wb_result result;
     wb_run_call(f.run, "hold", WB_SPAN("{}"), &late, &result);
     assert_int_equal(result.code, WB_ERROR_TIMEOUT);
-    sem_post(&hold_release);
+    release_one();
     sem_wait(&first.arrived);
     wb_cancel_done(&cancel);
 }
@@ -491,7 +504,7 @@ static void one_call_too_many_is_refused(void **state)
     assert_string_equal(fixture_call(&f, "echo", "{}", &failed),
                         "too many calls are running at once; wait until one of them is done");
     for (int i = 0; i < WB_RUN_CALLS_MAX; i++) {
-        sem_post(&hold_release);
+        release_one();
     }
     wait_for(&inbox.arrived, WB_RUN_CALLS_MAX);
     assert_int_equal(inbox.n_errors, 0);

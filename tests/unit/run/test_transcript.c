@@ -30,14 +30,18 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Every line must be a JSON object; returns their number. */
+/* Every line must be a JSON object, or empty: whoever opens the file while a line is being written
+ * takes it for one that a crash has left. Returns the number of objects. */
 static size_t count_lines(const char *relative)
 {
     struct wb_span rest = wb_span(scratch_read(&scratch, relative)), line;
     size_t n = 0;
     while (wb_span_next_line(&rest, &line)) {
-        assert_int_equal(wb_json_type(wb_json_parse(&scratch.arena, line, NULL)), WB_JSON_OBJECT);
-        n++;
+        if (line.len > 0) {
+            assert_int_equal(wb_json_type(wb_json_parse(&scratch.arena, line, NULL)),
+                             WB_JSON_OBJECT);
+            n++;
+        }
     }
     return n;
 }
