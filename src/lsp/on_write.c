@@ -44,7 +44,7 @@ struct target {
     const struct wb_candidate *candidate;
     struct wb_server *server; /* NULL: did not start in time, and why: */
     const char *failure;
-    bool existed, baseline;
+    bool existed, baseline, answered;
 };
 
 struct state {
@@ -297,24 +297,62 @@ static void remember_pending(struct wb_on_write *on_write, const struct target *
     pthread_mutex_unlock(&on_write->lock);
 }
 
-static void check_target(struct wb_on_write *on_write, struct wb_call *call,
-                         const struct target *target, const struct wb_sync *sync,
-                         int64_t deadline_ms, struct report *report)
+/* The list is read again after the last wait: what one file's change did to another may have come
+ * in between. */
+static void tell_target(struct wb_on_write *on_write, struct wb_call *call,
+                        const struct target *target, struct report *report)
 {
     struct wb_diagnostic_list fresh = {0};
+    (void)wb_server_diagnostics_now(target->server, call->arena, target->path, &fresh);
+    size_t before_count = report->news.count;
+    wb_ledger_news(on_write->lsp->ledger, target->path, wb_server_row(target->server)->id, &fresh,
+                   WB_SEVERITY_WARNING, call->arena, &report->news);
+    report->doubtful |= !target->baseline && report->news.count > before_count;
+}
+
+/* Waits for the server's word. Unknown: it is remembered, to be told later. */
+static void wait_for_target(struct wb_on_write *on_write, struct wb_call *call,
+                            const struct state *state, struct target *target,
+                            const struct wb_sync *sync, struct report *report)
+{
+    struct wb_diagnostic_list ignored = {0};
     struct wb_server_answer *answer = add_answer(call->arena, report);
-    wb_server_diagnose(target->server, target->path, sync, deadline_ms, call->cancel, call->arena,
-                       &fresh, answer);
-    if (answer->state == WB_ANSWER_UNKNOWN) {
-        if (wb_server_alive(target->server)) {
-            remember_pending(on_write, target, sync);
-        }
+    wb_server_diagnose(target->server, target->path, sync, state->deadline_ms, call->cancel,
+                       call->arena, &ignored, answer);
+    target->answered = answer->state != WB_ANSWER_UNKNOWN;
+    if (!target->answered && wb_server_alive(target->server)) {
+        remember_pending(on_write, target, sync);
+    }
+}
+
+/* A question after which the server has sent what it had to say of the messages before it: what one
+ * file of a commit did to another. Servers that publish later than they answer are heard at the end
+ * of a later result. */
+static void fence(struct wb_call *call, const struct state *state, const struct target *target)
+{
+    if (!wb_server_offers(target->server, "documentSymbolProvider",
+                          "textDocument/documentSymbol")) {
         return;
     }
-    size_t before_count = report->news.count;
-    wb_ledger_news(on_write->lsp->ledger, target->path, answer->server, &fresh, WB_SEVERITY_WARNING,
-                   call->arena, &report->news);
-    report->doubtful |= !target->baseline && report->news.count > before_count;
+    const char *params = wb_arena_printf(call->arena, "{\"textDocument\":{\"uri\":\"%s\"}}",
+                                         wb_path_to_uri(call->arena, target->path));
+    const struct wb_json *ignored;
+    if (wb_server_request(target->server, "textDocument/documentSymbol", wb_span(params),
+                          state->deadline_ms, call->cancel, call->arena, &ignored, NULL) < 0) {
+        return; /* the list is read as it stands */
+    }
+}
+
+static void fence_all(struct wb_call *call, const struct state *state)
+{
+    const struct wb_server *last = NULL;
+    for (size_t i = 0; i < state->n_targets; i++) {
+        const struct target *target = &state->targets[i];
+        if (target->answered && target->server != last && !wb_server_is_asked(target->server)) {
+            fence(call, state, target);
+            last = target->server;
+        }
+    }
 }
 
 static void fail_target(struct wb_call *call, const struct target *target, const char *reason,
@@ -340,11 +378,19 @@ static void check_targets(struct wb_on_write *on_write, struct wb_call *call, st
         }
     }
     for (size_t i = 0; i < state->n_targets; i++) {
-        const struct target *target = &state->targets[i];
+        struct target *target = &state->targets[i];
         if (target->server != NULL) {
-            check_target(on_write, call, target, &syncs[i], state->deadline_ms, report);
+            wait_for_target(on_write, call, state, target, &syncs[i], report);
         } else {
             fail_target(call, target, target->failure, report);
+        }
+    }
+    if (state->n_targets > 1) {
+        fence_all(call, state);
+    }
+    for (size_t i = 0; i < state->n_targets; i++) {
+        if (state->targets[i].answered) {
+            tell_target(on_write, call, &state->targets[i], report);
         }
     }
 }

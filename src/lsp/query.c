@@ -8,6 +8,7 @@
 
 #define HITS_ASKED_MAX 8 /* of a symbol that stands on its line several times */
 #define YOUNG_MS 2000    /* a server may not yet have said that it is loading */
+#define RESERVE_SHARE 4  /* of the time left, one part in so many is kept for the question itself */
 
 int wb_query_open(struct wb_lsp *lsp, struct wb_call *call, struct wb_span file,
                   struct wb_query *ret, struct wb_error *err)
@@ -45,12 +46,25 @@ int wb_query_failed(struct wb_query *query, struct wb_error *err)
     return wb_error_set(err, WB_ERROR_UNAVAILABLE, "%s", wb_text_cstr(&query->refusals));
 }
 
+/* A start may take a while: the caller hears of it. */
+static void tell_start(const struct wb_query *query, const struct wb_candidate *candidate)
+{
+    struct wb_lsp *lsp = query->lsp;
+    struct wb_server *running =
+        wb_supervisor_running(lsp->supervisor, candidate, lsp->workspace);
+    if (running == NULL) {
+        wb_call_progress(query->call, 0, 0, "starting %s", candidate->row->id);
+    }
+    wb_server_unref(running);
+}
+
 int wb_query_server(struct wb_query *query, const struct wb_candidate *candidate,
                     struct wb_query_server *ret, struct wb_error *err)
 {
     struct wb_lsp *lsp = query->lsp;
     struct wb_arena *arena = query->call->arena;
     *ret = (struct wb_query_server){0};
+    tell_start(query, candidate);
     ret->server = wb_supervisor_use(lsp->supervisor, candidate, lsp->workspace, &lsp->limits,
                                     query->deadline_ms, query->call->cancel, err);
     if (ret->server == NULL) {
@@ -117,7 +131,10 @@ int wb_query_ask(struct wb_query *query, struct wb_server *server, const char *m
 {
     struct wb_call *call = query->call;
     for (;;) {
-        *ret_ready = wb_server_wait_ready(server, query->deadline_ms, call->cancel);
+        int64_t left_ms = wb_clock_left_ms(query->deadline_ms);
+        *ret_ready =
+            wb_server_wait_ready(server, wb_clock_deadline(left_ms - left_ms / RESERVE_SHARE),
+                                 call->cancel);
         if (wb_server_request(server, method, params, query->deadline_ms, call->cancel, call->arena,
                               ret, err) < 0) {
             return -1;

@@ -81,12 +81,13 @@ static void on_process_exit(void *ctx, const struct wb_child_status *status)
 {
     struct wb_server *server = ctx;
     char *obituary = describe_end(server, status);
-    wb_peer_close(server->peer, obituary);
+    /* Ended first: who is woken by the close must not find it alive. */
     pthread_mutex_lock(&server->lock);
     server->status = *status;
     server->obituary = obituary;
     set_state(server, WB_SERVER_ENDED);
     pthread_mutex_unlock(&server->lock);
+    wb_peer_close(server->peer, obituary);
 }
 
 static struct wb_peer *make_peer(struct wb_server *server)
@@ -381,9 +382,8 @@ int wb_server_request(struct wb_server *server, const char *method, struct wb_sp
     for (int attempt = 0;; attempt++) {
         if (wb_peer_call(server->peer, method, params, deadline_ms, cancel, arena, &answer, err) <
             0) {
-            return err != NULL && err->code == WB_ERROR_CLOSED
-                       ? -1 /* the reason names the server */
-                       : wb_error_context(err, "%s", server->row->id);
+            bool named = err != NULL && wb_str_starts(err->message, server->row->id);
+            return named ? -1 : wb_error_context(err, "%s", server->row->id);
         }
         if (!means_ask_again(&answer) || attempt == RETRIES_MAX) {
             break;

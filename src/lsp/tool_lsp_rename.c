@@ -1,12 +1,13 @@
 /* lsp_rename: renames a symbol across the project through the language server. A tool of its own so
  * that its tier decides who sees it. Turns the server's edit into one commit; writes nothing
  * itself. */
+#include <time.h>
+
+#include "base/limits.h"
 #include "lsp/leftovers.h"
 #include "lsp/query.h"
 #include "lsp/workspace_edit.h"
 #include "sys/path.h"
-
-#include "base/limits.h"
 
 #define FILES_SHOWN 50
 
@@ -34,6 +35,7 @@ struct rename {
     struct wb_query_server server;
     struct wb_query_place place;
     struct wb_span name; /* the text at the place */
+    int64_t asked_ns;    /* wall clock when the server was asked */
 };
 
 /* prepareRename (LSP 3.17): the server says whether, and what exactly, it would rename. */
@@ -100,24 +102,38 @@ static int ask_edit(struct rename *rename, const struct wb_json **ret, struct wb
                         ret, &ready, err);
 }
 
-/* What stands at a path, for the plan: on disk, and as the server was told. */
+static int64_t wall_clock_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* What stands at a path, for the plan: on disk, and as the server was told. A file that the server
+ * was not told of is bound to the moment of the question: it read the disk some time after it. */
 static int look(void *ctx, struct wb_arena *arena, const char *path, struct wb_edit_file *ret,
                 struct wb_error *err)
 {
     struct rename *rename = ctx;
-    *ret = (struct wb_edit_file){.kind = wb_file_kind(path, NULL)};
+    struct wb_file_stamp stamp;
+    *ret = (struct wb_edit_file){.kind = wb_file_kind(path, &stamp)};
     if (ret->kind == WB_FILE_REGULAR &&
         wb_file_read(arena, path, WB_FILE_BYTES_MAX, &ret->content, NULL, err) < 0) {
         return -1;
     }
     ret->is_open =
         wb_server_document(rename->server.server, arena, path, &ret->told, &ret->version);
+    if (ret->kind == WB_FILE_REGULAR && !ret->is_open && stamp.ctime_ns > rename->asked_ns) {
+        return wb_error_set(err, WB_ERROR_STALE, "%s changed while the server was asked; ask again",
+                            wb_call_relative(rename->query->call, path));
+    }
     return 0;
 }
 
 static int make_plan(struct rename *rename, struct wb_edit_plan *plan, struct wb_error *err)
 {
     const struct wb_json *edit;
+    rename->asked_ns = wall_clock_ns();
     if (ask_edit(rename, &edit, err) < 0) {
         return -1;
     }
