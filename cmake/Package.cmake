@@ -9,6 +9,9 @@ configure_file(${PROJECT_SOURCE_DIR}/cmake/werkbank.pc.in ${PROJECT_BINARY_DIR}/
 install(FILES ${PROJECT_BINARY_DIR}/werkbank.pc
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/docs/man/werkbank.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES ${PROJECT_SOURCE_DIR}/docs/man/werkbank-config.5
+        DESTINATION ${CMAKE_INSTALL_MANDIR}/man5)
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME werkbank)

@@ -13,7 +13,7 @@
 
 enum key_kind { KEY_INT, KEY_TIER, KEY_ROWS };
 
-/* Every key, so that a typing mistake is told. docs/man/werkbank-config.5.scd explains them. */
+/* Every key, so that a typing mistake is told. docs/man/werkbank-config.5 explains them. */
 static const struct key {
     const char *dotted;
     enum key_kind kind;
