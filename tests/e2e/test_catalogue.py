@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from harness.program import SOURCE
+from harness.program import SOURCE, TOOLS
 from harness.projects import BASH, C, GO, JSON, PYTHON, RUST, TYPESCRIPT, YAML, Project
 
 ROWS = json.loads((SOURCE / "catalogue" / "language-servers.json").read_text())["servers"]
@@ -13,6 +13,10 @@ TESTED = [row["id"] for row in ROWS if row.get("tested")]
 
 def symbols(file, word):
     return {"action": "symbols", "file": file}, word
+
+
+def ask(action, file, line, symbol, word=""):
+    return {"action": action, "file": file, "line": line, "symbol": symbol}, word
 
 
 def diagnostics(file, word=""):
@@ -31,6 +35,9 @@ ELM = {
     "dependencies": {"direct": {}, "indirect": {}},
     "test-dependencies": {"direct": {}, "indirect": {}},
 }
+
+# These look for TypeScript's library in the project.
+NEED_TYPESCRIPT = ("astro", "mdx", "svelte", "vue")
 
 # Row to (files, question, a word of the answer). A row without its marker gets one.
 PROJECTS = {
@@ -56,13 +63,10 @@ PROJECTS = {
         {"Dockerfile": "FROM debian\nRUN true\nFORM debian\n"},
         diagnostics("Dockerfile", "FORM"),
     ),
+    # Its findings need a project with eslint's library in it.
     "eslint": (
-        {
-            "package.json": PACKAGE,
-            "eslint.config.mjs": 'export default [{rules: {"no-debugger": "error"}}];\n',
-            "main.js": "debugger;\n",
-        },
-        diagnostics("main.js", "debugger"),
+        {"package.json": PACKAGE, "eslint.config.mjs": "export default [];\n", "main.js": "f();\n"},
+        ask("code_actions", "main.js", 1, "f"),
     ),
     "fortls": (
         {
@@ -114,7 +118,7 @@ PROJECTS = {
     ),
     "cmake-language-server": (
         {"CMakeLists.txt": "project(sample)\n"},
-        ({"action": "hover", "file": "CMakeLists.txt", "line": 1, "symbol": "project"}, "project"),
+        ask("hover", "CMakeLists.txt", 1, "project", "project"),
     ),
     "deno": (
         {"deno.json": "{}\n", "main.ts": 'const x: number = "";\n'},
@@ -145,7 +149,7 @@ PROJECTS = {
     "mdx": ({"main.mdx": "# Title\n"}, symbols("main.mdx", "Title")),
     "nginx": (
         {"nginx.conf": "http {\n    gzip on;\n}\n"},
-        ({"action": "hover", "file": "nginx.conf", "line": 2, "symbol": "gzip"}, "gzip"),
+        ask("hover", "nginx.conf", 2, "gzip", "gzip"),
     ),
     "perl-languageserver": (
         {"main.pl": "use strict;\nsub twice { 2 }\n"},
@@ -153,7 +157,7 @@ PROJECTS = {
     ),
     "prisma": ({"main.prisma": "model A {\n  id Intt\n}\n"}, diagnostics("main.prisma")),
     "purescript": ({"main.purs": "module A where\nx = 1\n"}, symbols("main.purs", "")),
-    "pyrefly": (WRONG_PYTHON, diagnostics("main.py")),
+    "pyrefly": ({**WRONG_PYTHON, "pyrefly.toml": ""}, diagnostics("main.py")),
     "rescript": ({"main.res": "let first = 1\n"}, symbols("main.res", "first")),
     "robotcode": (
         {"main.robot": "*** Test Cases ***\nFirst\n    Nope\n"},
@@ -169,7 +173,7 @@ PROJECTS = {
     ),
     "tailwindcss": (
         {"main.css": '@import "tailwindcss";\n.a { @apply nope; }\n'},
-        diagnostics("main.css"),
+        ask("hover", "main.css", 2, "nope"),
     ),
     "tombi": ({"main.toml": "a = \n"}, diagnostics("main.toml")),
     "ty": (WRONG_PYTHON, diagnostics("main.py")),
@@ -198,6 +202,10 @@ def build(folder, source, row):
         project = source.build(folder)
     (project.root / ".git").mkdir(exist_ok=True)
     put_marker(project, row)
+    if row["id"] in NEED_TYPESCRIPT:
+        (project.root / "node_modules").mkdir()
+        library = TOOLS / "npm" / "servers" / "node_modules" / "typescript"
+        (project.root / "node_modules" / "typescript").symlink_to(library)
     return project
 
 

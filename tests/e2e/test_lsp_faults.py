@@ -823,6 +823,21 @@ def test_a_dead_linter_does_not_hide_the_other(scripted_session, tmp_path):
     assert "second" in result.text
 
 
+def test_a_wedged_type_checker_does_not_hide_the_linter(scripted_session, tmp_path):
+    rows = two_rows(tmp_path, {"push_version": "never"}, {}, second={"kind": "linter"})
+    _, session = scripted_session(rows=rows, files={"main.scr": BROKEN}, settings=SHORT)
+    result = diagnose(session)
+    assert result.data["state"] == "findings" and messages(result) == ["it is broken"]
+    states = {one["name"]: one["state"] for one in result.data["servers"]}
+    assert states == {"first": "unknown", "second": "findings"}
+
+
+def test_a_server_that_does_not_start_does_not_hide_the_other(scripted_session, tmp_path):
+    rows = two_rows(tmp_path, {"never_answer": ["initialize"]}, {}, second={"kind": "linter"})
+    _, session = scripted_session(rows=rows, files={"main.scr": BROKEN}, settings=SHORT)
+    assert messages(diagnose(session)) == ["it is broken"]
+
+
 def test_a_clean_and_an_unknown_server_are_not_clean(scripted_session, tmp_path):
     rows = two_rows(tmp_path, {}, {"push_version": "never"}, second={"kind": "linter"})
     _, session = scripted_session(rows=rows, settings=SHORT)
