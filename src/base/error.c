@@ -25,10 +25,13 @@ static const char *const code_names[] = {
 };
 
 /* Moves the text into the message. The text is built apart from it, because a caller may format
- * the old message into the new one. */
+ * the old message into the new one. Names of files are any bytes, and a precision ("%.64s") cuts
+ * where it falls: what is no UTF-8 is replaced. */
 static void store_message(struct wb_error *err, const struct wb_text *text)
 {
-    struct wb_span whole = wb_text_span(text);
+    WB_AUTO(wb_text_done) struct wb_text valid = {0};
+    wb_text_add_utf8(&valid, wb_text_span(text));
+    struct wb_span whole = wb_text_span(&valid);
     size_t len = whole.len;
 
     if (len >= WB_ERROR_MESSAGE_BYTES) {

@@ -102,6 +102,17 @@ static void long_messages_are_cut_at_a_character(void **state)
     }
 }
 
+static void messages_are_valid_utf8(void **state)
+{
+    struct wb_error err;
+
+    (void)state;
+    wb_error_set(&err, WB_ERROR_INVALID, "key `%.3s`", "ab\xC3\xA4");
+    assert_string_equal(err.message, "key `ab\xEF\xBF\xBD`");
+    wb_error_errno(&err, ENOENT, "cannot open a\xFF");
+    assert_true(wb_utf8_valid(wb_span(err.message)));
+}
+
 static void every_code_has_a_name(void **state)
 {
     (void)state;
@@ -121,6 +132,7 @@ int main(void)
         cmocka_unit_test(context_stands_in_front),
         cmocka_unit_test(own_message_may_be_an_argument),
         cmocka_unit_test(long_messages_are_cut_at_a_character),
+        cmocka_unit_test(messages_are_valid_utf8),
         cmocka_unit_test(every_code_has_a_name),
     };
 
