@@ -501,5 +501,5 @@ YAML = Sample(
     non_ascii=Place("data.yaml", "more: [", "base", ("data.yaml",), "count: 1"),
     hover=("count",),
     symbols=("name", "base"),
-    broken=Change("data.yaml", "wide: one\n", "wide: *valeu\n", "valeu"),
+    broken=Change("data.yaml", "wide: one\n", "wide: !valeu one\n", "valeu"),
 )
