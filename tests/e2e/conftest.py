@@ -11,6 +11,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from harness.program import Werkbank  # noqa: E402
 from harness.scripted import Scripted  # noqa: E402
 from harness.serve import ModernServe, Serve  # noqa: E402
+from harness.suite import Desk  # noqa: E402
 
 
 def new_werkbank(folder):
@@ -33,6 +34,12 @@ def shared_werkbank(tmp_path_factory):
     made = new_werkbank(tmp_path_factory.mktemp("shared"))
     yield made
     made.close()
+
+
+@pytest.fixture(scope="class")
+def desk(request, shared_werkbank, tmp_path_factory):
+    """A warm session in the project of an LspSuite."""
+    return Desk.of_suite(request.cls, shared_werkbank, tmp_path_factory.mktemp("desk"))
 
 
 @pytest.fixture

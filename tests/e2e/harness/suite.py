@@ -8,8 +8,6 @@ changed.
 import contextlib
 import json
 
-import pytest
-
 from .processes import wait_until
 
 
@@ -19,10 +17,22 @@ class Desk:
     def __init__(self, werkbank, project, options):
         self.werkbank = werkbank
         self.project = project
+        self.options = options
         self.session = werkbank.session(project.root, "--allow", "write", *options)
         self.ok = self.session.ok
         self.error = self.session.error
         self.call = self.session.call
+
+    @classmethod
+    def of_suite(cls, suite, werkbank, folder):
+        """For a subclass of LspSuite."""
+        project = suite.sample.build(folder / "project")
+        options = []
+        if suite.rows:
+            config = folder / "config.json"
+            config.write_text(json.dumps({"servers": list(suite.rows)}))
+            options = ["--config", config]
+        return cls(werkbank, project, options)
 
     def lsp(self, action, place, **more):
         at = self.project.at(place.file, place.needle, place.symbol)
@@ -80,19 +90,6 @@ class LspSuite:
     finds = True
     # What the server makes of a rename: False where it offers none.
     renames = True
-
-    @pytest.fixture(scope="class")
-    def desk(self, shared_werkbank, tmp_path_factory):
-        folder = tmp_path_factory.mktemp(self.sample.language)
-        project = self.sample.build(folder / "project")
-        options = []
-        if self.rows:
-            config = folder / "config.json"
-            config.write_text(json.dumps({"servers": list(self.rows)}))
-            options = ["--config", config]
-        desk = Desk(shared_werkbank, project, options)
-        desk.options = options
-        return desk
 
     # --- reading ---
 
