@@ -49,6 +49,7 @@ static void read_behaviour(const struct wb_json *json, struct wb_server_row *row
                                               WB_COUNT(modes), WB_DIAGNOSTICS_BOTH);
     row->ready = (enum wb_ready_mode)read_choice(wb_json_get(json, "ready"), ready, 4, 0);
     row->declare_pull = wb_json_bool(wb_json_get(json, "declare_pull"), true);
+    row->check_progress = wb_json_str(wb_json_get(json, "check_progress"));
     row->versions = wb_json_bool(wb_json_get(json, "versions"), false);
     row->want_diagnostics = wb_json_bool(wb_json_get(json, "want_diagnostics"), false);
     row->offset_encoding = wb_json_bool(wb_json_get(json, "offset_encoding"), false);
@@ -181,11 +182,11 @@ char *wb_server_row_root(struct wb_arena *arena, const struct wb_server_row *row
     return outermost != NULL ? outermost : nearest;
 }
 
-const char *const **wb_server_row_commands(struct wb_arena *arena, const struct wb_server_row *row,
-                                           const char *workspace, const char *root)
+const char *const *wb_server_row_command(struct wb_arena *arena, const struct wb_server_row *row,
+                                         const char *workspace, const char *root, size_t *cursor)
 {
-    return wb_usable_commands(arena, row->commands,
-                              wb_usable_local_folders(arena, row->local, workspace, root));
+    return wb_usable_command(arena, row->commands,
+                             wb_usable_local_folders(arena, row->local, workspace, root), cursor);
 }
 
 /* Candidates. */
@@ -234,12 +235,12 @@ static void judge(struct wb_arena *arena, const struct wb_server_row *row, const
     *ret = (struct wb_candidate){.row = row};
     ret->root = wb_server_row_root(arena, row, workspace, path, &ret->marker);
     const char *root = ret->root != NULL ? ret->root : workspace;
-    ret->commands = wb_server_row_commands(arena, row, workspace, root);
-    bool has_program = ret->commands[0] != NULL;
+    size_t first = 0;
+    ret->command = wb_server_row_command(arena, row, workspace, root, &first);
     if (ret->root == NULL) {
         ret->reason = no_marker(arena, row);
     }
-    if (!has_program) {
+    if (ret->command == NULL) {
         const char *missing = no_program(arena, row);
         ret->reason =
             ret->reason != NULL ? wb_arena_printf(arena, "%s; %s", ret->reason, missing) : missing;

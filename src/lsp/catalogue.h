@@ -43,7 +43,8 @@ struct wb_server_row {
     bool offset_encoding;  /* clangd's own negotiation */
     int64_t settle_ms;     /* a matching push may be followed by a better one within this */
     enum wb_ready_mode ready;
-    int64_t memory_bytes; /* 0: no limit */
+    const char *check_progress; /* part of the token under which it runs a checker on save; NULL */
+    int64_t memory_bytes;       /* 0: no limit */
     const struct wb_json *initialization_options, *settings, *env;
     const char *install, *url;
     bool tested;   /* started in CI */
@@ -66,10 +67,10 @@ bool wb_server_row_serves(const struct wb_server_row *row, const struct wb_langu
 char *wb_server_row_root(struct wb_arena *arena, const struct wb_server_row *row,
                          const char *workspace, const char *path, const char **ret_marker);
 
-/* The row's commands whose program resolves for this root (project-local folders first, then PATH),
- * in order, each NULL-terminated with its arguments; the list ends with NULL. */
-const char *const **wb_server_row_commands(struct wb_arena *arena, const struct wb_server_row *row,
-                                           const char *workspace, const char *root);
+/* The row's next command whose program resolves for this root (project-local folders first, then
+ * PATH), NULL-terminated with its arguments. NULL: none is left. Start with *cursor 0. */
+const char *const *wb_server_row_command(struct wb_arena *arena, const struct wb_server_row *row,
+                                         const char *workspace, const char *root, size_t *cursor);
 
 /* What could serve this file: every row of its language, usable ones first, conflict groups
  * resolved (the losers carry the reason). */
@@ -77,8 +78,8 @@ struct wb_candidate {
     const struct wb_server_row *row;
     const char *root; /* NULL: no marker */
     const char *marker;
-    const char *const **commands; /* NULL-terminated; tried in order until one shakes hands */
-    const char *reason;           /* why not usable; NULL: usable */
+    const char *const *command; /* the first that resolves; NULL: none */
+    const char *reason;         /* why not usable; NULL: usable */
 };
 
 struct wb_candidates {

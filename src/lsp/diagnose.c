@@ -8,6 +8,10 @@
 #include "base/clock.h"
 #include "sys/path.h"
 
+/* From a save to the beginning of the check that it causes: rust-analyzer gathers saves for 50 ms, so
+ * that an earlier beginning belongs to the save before. */
+#define CHECK_BEGIN_LEAST_MS 45
+#define CHECK_BEGIN_MOST_MS 3000
 #define OFFER_MS 5000 /* after the handshake, for the registration of pull diagnostics */
 
 static void clear_publication(struct wb_publication *publication)
@@ -330,9 +334,46 @@ static int ask_tsserver(struct wb_server *server, const char *path, int64_t vers
     return 0;
 }
 
+static bool has_begun(const struct wb_server *server, const struct wb_sync *sync)
+{
+    return server->check_begun_ms >= sync->saved_ms + CHECK_BEGIN_LEAST_MS;
+}
+
+/* `lock` is held. */
+static bool is_checking(const struct wb_server *server, const struct wb_sync *sync)
+{
+    return has_begun(server, sync) ? server->checking
+                                   : wb_clock_now_ms() < sync->saved_ms + CHECK_BEGIN_MOST_MS;
+}
+
+/* Waits for the checker that a save causes (cargo check). False: the deadline. */
+static bool wait_for_check(struct wb_server *server, const char *path, const struct wb_sync *sync,
+                           int64_t deadline_ms, struct wb_cancel *cancel)
+{
+    if (server->row->check_progress == NULL || sync->saved_ms == 0) {
+        return true;
+    }
+    struct wb_cancel_hook hook = {.fire = wake, .ctx = server};
+    wb_cancel_hook_add(cancel, &hook);
+    pthread_mutex_lock(&server->lock);
+    while (is_checking(server, sync) && !is_over(server, cancel) &&
+           wb_clock_left_ms(deadline_ms) > 0) {
+        int64_t until =
+            has_begun(server, sync) ? deadline_ms : sync->saved_ms + CHECK_BEGIN_MOST_MS;
+        (void)wb_cond_wait(&server->changed, &server->lock, WB_MIN(until, deadline_ms));
+    }
+    bool done = !is_checking(server, sync);
+    if (done && has_begun(server, sync)) {
+        settle(server, path, deadline_ms, cancel); /* its last push comes just behind its end */
+    }
+    pthread_mutex_unlock(&server->lock);
+    wb_cancel_hook_remove(cancel, &hook);
+    return done;
+}
+
 /* 1: answered. 0: the server does not offer it after all. -1: no answer. */
-static int ask(struct wb_server *server, const char *path, int64_t version, int64_t deadline_ms,
-               struct wb_cancel *cancel, struct wb_error *err)
+static int ask(struct wb_server *server, const char *path, const struct wb_sync *sync,
+               int64_t deadline_ms, struct wb_cancel *cancel, struct wb_error *err)
 {
     if (server->row->diagnostics == WB_DIAGNOSTICS_PULL && !server->pull_refused) {
         wait_for_offer(server, deadline_ms, cancel);
@@ -341,9 +382,13 @@ static int ask(struct wb_server *server, const char *path, int64_t version, int6
         return 0;
     }
     (void)wb_server_wait_ready(server, deadline_ms, cancel);
+    /* The check's findings are pushed; the question after it is their fence too. */
+    if (!wait_for_check(server, path, sync, deadline_ms, cancel)) {
+        return wb_error_set(err, WB_ERROR_TIMEOUT, "the check on save is still running");
+    }
     int status = server->row->diagnostics == WB_DIAGNOSTICS_TSSERVER
-                     ? ask_tsserver(server, path, version, deadline_ms, cancel, err)
-                     : pull(server, path, version, deadline_ms, cancel, err);
+                     ? ask_tsserver(server, path, sync->version, deadline_ms, cancel, err)
+                     : pull(server, path, sync->version, deadline_ms, cancel, err);
     if (status < 0 && err->code == WB_ERROR_UNAVAILABLE) {
         server->pull_refused = true; /* announced, and not there */
         return 0;
@@ -406,7 +451,7 @@ void wb_server_diagnose(struct wb_server *server, const char *path, const struct
 {
     struct wb_error err = {.code = WB_ERROR_NONE};
     *ret = (struct wb_server_answer){.server = server->row->id};
-    int asked = ask(server, path, sync->version, deadline_ms, cancel, &err);
+    int asked = ask(server, path, sync, deadline_ms, cancel, &err);
     bool known = asked == 1;
     if (asked == 0) {
         known = wait_for_push(server, path, sync, deadline_ms, cancel);

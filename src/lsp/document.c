@@ -185,6 +185,16 @@ static struct wb_document *open_document(struct wb_server *server, const char *p
     return document;
 }
 
+/* What is on disk is saved: servers whose checkers run on save hear of it once a version. */
+static void save(struct wb_server *server, struct wb_document *document)
+{
+    if (server->wants_save && document->saved_version != document->version) {
+        document->saved_ms = wb_clock_now_ms();
+        document->saved_version = document->version;
+        send_save(server, document);
+    }
+}
+
 /* Takes what is on disk over into the document; sends it if it differs. True: it differed. */
 static bool take_text(struct wb_server *server, struct wb_document *document, struct wb_span text,
                       const struct wb_file_stamp *stamp)
@@ -201,6 +211,7 @@ static bool take_text(struct wb_server *server, struct wb_document *document, st
     if (server->sync_kind != 0) {
         send_change(server, document);
     }
+    save(server, document);
     return true;
 }
 
@@ -273,9 +284,10 @@ int wb_server_sync(struct wb_server *server, const char *path, const char *langu
         document->used = ++server->use_counter;
         *ret = (struct wb_sync){.version = document->version,
                                 .mark = document->mark,
+                                .saved_ms = document->saved_ms,
                                 .sent = document->version != version_before};
-        if (saved && server->wants_save) {
-            send_save(server, document);
+        if (saved) {
+            save(server, document);
         }
     }
     pthread_mutex_unlock(&server->sync);

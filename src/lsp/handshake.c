@@ -33,7 +33,7 @@ static const char workspace_capabilities[] =
     "\"inlayHint\":{\"refreshSupport\":true},\"inlineValue\":{\"refreshSupport\":true}}";
 
 static const char document_capabilities[] =
-    "\"synchronization\":{\"dynamicRegistration\":true,\"didSave\":true},"
+    "\"synchronization\":{\"dynamicRegistration\":false,\"didSave\":true},"
     "\"publishDiagnostics\":{\"relatedInformation\":true,\"versionSupport\":true,"
     "\"codeDescriptionSupport\":true,\"tagSupport\":{\"valueSet\":[1,2]}},"
     "\"definition\":{\"dynamicRegistration\":true,\"linkSupport\":true},"

@@ -250,6 +250,14 @@ static void take_progress(struct wb_server *server, const struct wb_peer_message
     struct wb_span token = wb_json_write(message->arena, wb_json_get(message->params, "token"));
     const char *key = wb_arena_strndup(message->arena, token.ptr, token.len);
     pthread_mutex_lock(&server->lock);
+    bool is_check =
+        server->row->check_progress != NULL && strcasestr(key, server->row->check_progress) != NULL;
+    if (is_check) {
+        server->checking = !wb_str_equal(kind, "end");
+        if (wb_str_equal(kind, "begin")) {
+            server->check_begun_ms = wb_clock_now_ms();
+        }
+    }
     if (wb_str_equal(kind, "end")) {
         free_progress(wb_map_remove(&server->progress, key));
         server->progress_ended++;

@@ -50,8 +50,7 @@ int wb_query_failed(struct wb_query *query, struct wb_error *err)
 static void tell_start(const struct wb_query *query, const struct wb_candidate *candidate)
 {
     struct wb_lsp *lsp = query->lsp;
-    struct wb_server *running =
-        wb_supervisor_running(lsp->supervisor, candidate, lsp->workspace);
+    struct wb_server *running = wb_supervisor_running(lsp->supervisor, candidate, lsp->workspace);
     if (running == NULL) {
         wb_call_progress(query->call, 0, 0, "starting %s", candidate->row->id);
     }

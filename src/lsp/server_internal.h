@@ -25,6 +25,8 @@ struct wb_document {
     struct wb_file_stamp stamp; /* of the file when text was read */
     bool racy;                  /* read so soon after its change that the stamp proves nothing */
     uint64_t mark;              /* publications before the text was sent */
+    int64_t saved_version;      /* that the server was told is saved; 0: none */
+    int64_t saved_ms;           /* when */
     uint64_t used;              /* larger is later */
 };
 
@@ -88,6 +90,8 @@ struct wb_server {
     struct wb_registration *registrations;
     struct wb_map progress;              /* token as JSON -> struct wb_progress */
     unsigned progress_ended;             /* how many progresses have ended */
+    bool checking;                       /* a progress of the row's check_progress is under way */
+    int64_t check_begun_ms;              /* when the last one began */
     bool status_seen_busy, status_quiet; /* experimental/serverStatus */
     bool service_ready;                  /* language/status */
     char *status_text;

@@ -22,7 +22,6 @@ struct slot {
     struct wb_supervisor *supervisor;
     const struct wb_server_row *row;
     char *root, *workspace;
-    char ***commands; /* of the start under way or the last one */
     enum slot_state state;
     struct wb_server *server; /* RUNNING */
     struct wb_error failure;  /* of the last start or crash */
@@ -62,43 +61,6 @@ static void *make_supervisor(struct wb_host *host)
     wb_map_init(&supervisor->workspaces);
     wb_map_init(&supervisor->catalogues);
     return supervisor;
-}
-
-static void free_commands(char ***commands)
-{
-    for (char ***command = commands; command != NULL && *command != NULL; command++) {
-        for (char **word = *command; *word != NULL; word++) {
-            free(*word);
-        }
-        free(*command);
-    }
-    free(commands);
-}
-
-static char **copy_command(const char *const *command)
-{
-    size_t n = 0;
-    while (command[n] != NULL) {
-        n++;
-    }
-    char **copy = wb_alloc_array(n + 1, sizeof(*copy));
-    for (size_t i = 0; i < n; i++) {
-        copy[i] = wb_strdup(command[i]);
-    }
-    return copy;
-}
-
-static char ***copy_commands(const char *const *const *commands)
-{
-    size_t n = 0;
-    while (commands[n] != NULL) {
-        n++;
-    }
-    char ***copy = wb_alloc_array(n + 1, sizeof(*copy));
-    for (size_t i = 0; i < n; i++) {
-        copy[i] = copy_command(commands[i]);
-    }
-    return copy;
 }
 
 static void set_slot_state(struct slot *slot, enum slot_state state)
@@ -257,19 +219,25 @@ static void take_started(struct slot *slot, struct wb_server *server, const stru
  * way to the next one. The error is the first one's. */
 static struct wb_server *start_first(struct slot *slot, struct wb_error *err)
 {
+    WB_AUTO(wb_arena_done) struct wb_arena arena;
+    wb_arena_init(&arena);
     struct wb_server *server = NULL;
-    struct wb_error later;
-    for (char ***command = slot->commands; server == NULL && *command != NULL; command++) {
+    struct wb_error later, *first = err;
+    const char *const *command;
+    wb_error_set(err, WB_ERROR_UNAVAILABLE, "the program of %s is gone", slot->row->id);
+    for (size_t cursor = 0;
+         server == NULL && (command = wb_server_row_command(&arena, slot->row, slot->workspace,
+                                                            slot->root, &cursor)) != NULL;) {
         struct wb_server_options options = {
             .host = slot->supervisor->host,
             .row = slot->row,
             .root = slot->root,
             .workspace = slot->workspace,
-            .command = (const char *const *)*command,
+            .command = command,
             .cancel = &slot->abort,
         };
-        server = wb_server_start(&options, wb_clock_deadline(slot->start_ms),
-                                 command == slot->commands ? err : &later);
+        server = wb_server_start(&options, wb_clock_deadline(slot->start_ms), first);
+        first = &later;
     }
     return server;
 }
@@ -295,8 +263,6 @@ static int begin_start(struct slot *slot, const struct wb_candidate *candidate,
                             "again; use lsp reload when the cause is gone. Last: %s",
                             slot->row->id, slot->root, CRASHES_MAX + 1, slot->failure.message);
     }
-    free_commands(slot->commands);
-    slot->commands = copy_commands(candidate->commands);
     slot->start_ms = limits->start_ms;
     slot->starts++;
     wb_cancel_done(&slot->abort);
@@ -616,7 +582,6 @@ static void free_maps(struct wb_supervisor *supervisor)
     void *value;
     for (size_t cursor = 0; wb_map_next(&supervisor->slots, &cursor, NULL, &value);) {
         struct slot *slot = value;
-        free_commands(slot->commands);
         wb_cancel_done(&slot->abort);
         free(slot->workspace);
         free(slot->root);

@@ -3,9 +3,13 @@
 
 #include <dirent.h>
 
+#include "base/limits.h"
+#include "base/text.h"
 #include "sys/file.h"
 #include "sys/ignore.h"
 #include "sys/path.h"
+
+#define MARKER_BYTES_MAX WB_MIB
 
 static bool folder_has_glob(const char *folder, const char *glob)
 {
@@ -21,8 +25,23 @@ static bool folder_has_glob(const char *folder, const char *glob)
     return found;
 }
 
+/* "Cargo.toml#[workspace]": the file, if it has that text. */
+static bool folder_has_text(struct wb_arena *arena, const char *folder, const char *marker,
+                            const char *hash)
+{
+    const char *name = wb_arena_strndup(arena, marker, (size_t)(hash - marker));
+    struct wb_span content;
+    return wb_file_read(arena, wb_path_join(arena, folder, name), MARKER_BYTES_MAX, &content, NULL,
+                        NULL) == 0 &&
+           wb_span_find(content, wb_span(hash + 1), 0) != SIZE_MAX;
+}
+
 static bool folder_has(struct wb_arena *arena, const char *folder, const char *marker)
 {
+    const char *hash = strchr(marker, '#');
+    if (hash != NULL) {
+        return folder_has_text(arena, folder, marker, hash);
+    }
     if (strchr(marker, '*') != NULL) {
         return folder_has_glob(folder, marker);
     }
@@ -68,17 +87,15 @@ static const char *const *resolved(struct wb_arena *arena, const char *const *co
     return words;
 }
 
-const char *const **wb_usable_commands(struct wb_arena *arena, const char *const **commands,
-                                       const char *const *local_folders)
+const char *const *wb_usable_command(struct wb_arena *arena, const char *const **commands,
+                                     const char *const *local_folders, size_t *cursor)
 {
-    const char *const **found = NULL;
-    size_t n = 0, capacity = 0;
-    for (const char *const *const *command = commands; *command != NULL; command++) {
-        const char *program = wb_path_find_program(arena, (*command)[0], local_folders, NULL, NULL);
+    while (commands[*cursor] != NULL) {
+        const char *const *command = commands[(*cursor)++];
+        const char *program = wb_path_find_program(arena, command[0], local_folders, NULL, NULL);
         if (program != NULL) {
-            *WB_ARENA_PUSH(arena, found, n, capacity) = resolved(arena, *command, program);
+            return resolved(arena, command, program);
         }
     }
-    *WB_ARENA_PUSH(arena, found, n, capacity) = NULL;
-    return found;
+    return NULL;
 }

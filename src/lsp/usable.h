@@ -5,7 +5,8 @@
 
 #include "base/arena.h"
 
-/* The first marker that the folder has: a name, a path below it, or a name with '*'. Or NULL. */
+/* The first marker that the folder has: a name, a path below it, a name with '*', or
+ * a name and a text that it must hold ("Cargo.toml#[workspace]"). Or NULL. */
 const char *wb_usable_marker(struct wb_arena *arena, const char *folder, const char **markers);
 
 /* The project-local folders of a row as absolute paths: below the root, then below each parent up
@@ -13,9 +14,10 @@ const char *wb_usable_marker(struct wb_arena *arena, const char *folder, const c
 const char *const *wb_usable_local_folders(struct wb_arena *arena, const char **local,
                                            const char *workspace, const char *root);
 
-/* Those of the commands whose program resolves (in the local folders, which may be NULL, then on
- * PATH), each with the program's absolute path in place of its name. The list ends with NULL. */
-const char *const **wb_usable_commands(struct wb_arena *arena, const char *const **commands,
-                                       const char *const *local_folders);
+/* The next of the commands whose program resolves (in the local folders, which may be NULL, then on
+ * PATH), with the program's absolute path in place of its name. NULL: none is left. Start with
+ * *cursor 0. */
+const char *const *wb_usable_command(struct wb_arena *arena, const char *const **commands,
+                                     const char *const *local_folders, size_t *cursor);
 
 #endif
