@@ -29,7 +29,7 @@ static void list_servers(const struct wb_lsp *lsp, const struct wb_candidates *c
         }
         if (usable) {
             wb_text_printf(out, "  %s%s: %s, root %s (%s)\n", it->row->id, untested(it->row),
-                           it->commands[0][0], shown(lsp, it->root), it->marker);
+                           it->command[0], shown(lsp, it->root), it->marker);
         } else {
             wb_text_printf(out, "  %s%s: %s\n", it->row->id, untested(it->row), it->reason);
         }
@@ -75,7 +75,7 @@ static void put_candidate(struct wb_json_writer *w, const struct wb_lsp *lsp,
     wb_json_member_bool(w, "tested", it->row->tested);
     wb_json_member_str(w, "root", it->root != NULL ? shown(lsp, it->root) : NULL);
     wb_json_member_str(w, "marker", it->marker);
-    wb_json_member_str(w, "program", it->commands[0] != NULL ? it->commands[0][0] : NULL);
+    wb_json_member_str(w, "program", it->command != NULL ? it->command[0] : NULL);
     wb_json_member_str(w, "reason", it->reason);
     wb_json_end_object(w);
 }

@@ -254,8 +254,8 @@ static void run_start(void *ctx)
     pthread_mutex_unlock(&supervisor->lock);
 }
 
-static int begin_start(struct slot *slot, const struct wb_candidate *candidate,
-                       const struct wb_supervisor_limits *limits, struct wb_error *err)
+static int begin_start(struct slot *slot, const struct wb_supervisor_limits *limits,
+                       struct wb_error *err)
 {
     if (crashes_too_often(slot)) {
         return wb_error_set(err, WB_ERROR_UNAVAILABLE,
@@ -335,16 +335,16 @@ static int wait_for_start(struct slot *slot, int64_t deadline_ms, struct wb_canc
     return 0;
 }
 
-static int use_slot(struct slot *slot, const struct wb_candidate *candidate,
-                    const struct wb_supervisor_limits *limits, int64_t deadline_ms,
-                    struct wb_cancel *cancel, struct wb_server **ret_dead, struct wb_error *err)
+static int use_slot(struct slot *slot, const struct wb_supervisor_limits *limits,
+                    int64_t deadline_ms, struct wb_cancel *cancel, struct wb_server **ret_dead,
+                    struct wb_error *err)
 {
     if (slot->state == SLOT_RUNNING && !wb_server_alive(slot->server)) {
         *ret_dead = bury(slot);
     }
     slot->idle_stop_ms = limits->idle_stop_ms;
     if (slot->state == SLOT_COLD || slot->state == SLOT_FAILED) {
-        if (begin_start(slot, candidate, limits, err) < 0) {
+        if (begin_start(slot, limits, err) < 0) {
             return -1;
         }
     }
@@ -370,7 +370,7 @@ struct wb_server *wb_supervisor_use(struct wb_supervisor *supervisor,
     pthread_mutex_lock(&supervisor->lock);
     watch_workspace(supervisor, workspace);
     struct slot *slot = find_slot(supervisor, candidate, workspace);
-    if (use_slot(slot, candidate, limits, deadline_ms, cancel, &dead, err) == 0) {
+    if (use_slot(slot, limits, deadline_ms, cancel, &dead, err) == 0) {
         server = wb_server_ref(slot->server);
     }
     pthread_mutex_unlock(&supervisor->lock);

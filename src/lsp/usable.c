@@ -99,3 +99,15 @@ const char *const *wb_usable_command(struct wb_arena *arena, const char *const *
     }
     return NULL;
 }
+
+const char *const **wb_usable_commands(struct wb_arena *arena, const char *const **commands,
+                                       const char *const *local_folders)
+{
+    const char *const **found = NULL, *const * command;
+    size_t n = 0, capacity = 0, cursor = 0;
+    while ((command = wb_usable_command(arena, commands, local_folders, &cursor)) != NULL) {
+        *WB_ARENA_PUSH(arena, found, n, capacity) = command;
+    }
+    *WB_ARENA_PUSH(arena, found, n, capacity) = NULL;
+    return found;
+}

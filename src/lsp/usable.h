@@ -19,5 +19,8 @@ const char *const *wb_usable_local_folders(struct wb_arena *arena, const char **
  * *cursor 0. */
 const char *const *wb_usable_command(struct wb_arena *arena, const char *const **commands,
                                      const char *const *local_folders, size_t *cursor);
+/* All of them; the list ends with NULL. */
+const char *const **wb_usable_commands(struct wb_arena *arena, const char *const **commands,
+                                       const char *const *local_folders);
 
 #endif

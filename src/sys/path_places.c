@@ -21,7 +21,9 @@ static bool is_executable_file(const char *path)
 static char *find_in_folder(struct wb_arena *arena, const char *folder, const char *name,
                             struct wb_text *looked)
 {
-    wb_text_printf(looked, "%s%s", looked->len != 0 ? ", " : "", folder);
+    if (looked != NULL) {
+        wb_text_printf(looked, "%s%s", looked->len != 0 ? ", " : "", folder);
+    }
     char *path = wb_path_join(arena, folder, name);
     return is_executable_file(path) ? path : NULL;
 }
@@ -51,31 +53,34 @@ static char *find_as_given(struct wb_arena *arena, const char *name, struct wb_t
         WB_AUTO(wb_free_p) char *cwd = getcwd(NULL, 0);
         absolute = wb_path_join(arena, cwd != NULL ? cwd : "/", name);
     }
-    wb_text_add_str(looked, absolute);
+    if (looked != NULL) {
+        wb_text_add_str(looked, absolute);
+    }
     return is_executable_file(absolute) ? absolute : NULL;
 }
 
 char *wb_path_find_program(struct wb_arena *arena, const char *name, const char *const *first,
                            const char *path_env, char **ret_looked)
 {
-    WB_AUTO(wb_text_done) struct wb_text looked;
-    wb_text_init(&looked);
+    WB_AUTO(wb_text_done) struct wb_text places;
+    struct wb_text *looked = ret_looked != NULL ? &places : NULL; /* most callers do not ask */
+    wb_text_init(&places);
     char *found = NULL;
     if (strchr(name, '/') != NULL) {
-        found = find_as_given(arena, name, &looked);
+        found = find_as_given(arena, name, looked);
     } else if (name[0] != '\0') {
         for (size_t i = 0; first != NULL && first[i] != NULL && found == NULL; i++) {
-            found = find_in_folder(arena, first[i], name, &looked);
+            found = find_in_folder(arena, first[i], name, looked);
         }
         if (path_env == NULL) {
             path_env = getenv("PATH");
         }
         if (found == NULL && path_env != NULL) {
-            found = find_on_path(arena, path_env, name, &looked);
+            found = find_on_path(arena, path_env, name, looked);
         }
     }
     if (found == NULL && ret_looked != NULL) {
-        *ret_looked = wb_arena_strdup(arena, looked.len != 0 ? wb_text_cstr(&looked)
+        *ret_looked = wb_arena_strdup(arena, places.len != 0 ? wb_text_cstr(&places)
                                                              : "nowhere: PATH is empty");
     }
     return found;
