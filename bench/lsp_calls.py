@@ -93,7 +93,7 @@ class Bare(Side):
     """The bare client: what a call asks of it is the LSP request itself."""
 
     def __init__(self, round_trip, clangd, root, env):
-        super().__init__(round_trip, "header", [clangd], env)
+        super().__init__(round_trip, "header", [clangd, "--log=error"], env)
         self.root = root
         document = {
             "synchronization": {"didSave": True},
