@@ -229,46 +229,84 @@ static const char *no_program(struct wb_arena *arena, const struct wb_server_row
     return keep(arena, &text);
 }
 
-static void judge(struct wb_arena *arena, const struct wb_server_row *row, const char *workspace,
+/* The marker's half of the judgement. */
+static void place(struct wb_arena *arena, const struct wb_server_row *row, const char *workspace,
                   const char *path, struct wb_candidate *ret)
 {
     *ret = (struct wb_candidate){.row = row};
     ret->root = wb_server_row_root(arena, row, workspace, path, &ret->marker);
-    const char *root = ret->root != NULL ? ret->root : workspace;
-    size_t first = 0;
-    ret->command = wb_server_row_command(arena, row, workspace, root, &first);
     if (ret->root == NULL) {
-        ret->reason = no_marker(arena, row);
-    }
-    if (ret->command == NULL) {
-        const char *missing = no_program(arena, row);
-        ret->reason =
-            ret->reason != NULL ? wb_arena_printf(arena, "%s; %s", ret->reason, missing) : missing;
+        ret->reason = "no root marker";
     }
 }
 
-static bool beats(const struct wb_candidate *a, const struct wb_candidate *b)
+/* The program's half. It asks the disk for each folder of PATH. */
+static void find_program(struct wb_arena *arena, const char *workspace,
+                         struct wb_candidate *candidate)
+{
+    const char *root = candidate->root != NULL ? candidate->root : workspace;
+    size_t first = 0;
+    candidate->looked = true;
+    candidate->command = wb_server_row_command(arena, candidate->row, workspace, root, &first);
+    if (candidate->command == NULL && candidate->reason == NULL) {
+        candidate->reason = "no program";
+    }
+}
+
+/* Everything that is missing, as a sentence. */
+static void explain(struct wb_arena *arena, const char *workspace, struct wb_candidate *candidate)
+{
+    if (!candidate->looked) {
+        find_program(arena, workspace, candidate);
+    }
+    if (candidate->root == NULL) {
+        candidate->reason = no_marker(arena, candidate->row);
+    }
+    if (candidate->command == NULL) {
+        const char *missing = no_program(arena, candidate->row);
+        candidate->reason = candidate->root == NULL
+                                ? wb_arena_printf(arena, "%s; %s", candidate->reason, missing)
+                                : missing;
+    }
+}
+
+/* Whether a would serve instead of b, if it is usable. */
+static bool outranks(const struct wb_candidate *a, const struct wb_candidate *b)
 {
     return a->row->group != NULL && b->row->group != NULL &&
-           wb_str_equal(a->row->group, b->row->group) && a->reason == NULL &&
+           wb_str_equal(a->row->group, b->row->group) &&
            (a->row->priority < b->row->priority ||
-            (a->row->priority == b->row->priority && strcmp(a->row->id, b->row->id) < 0));
+            (a->row->priority == b->row->priority && strcmp(a->row->id, b->row->id) < 0)) &&
+           (wb_path_is_inside(a->root, b->root) || wb_path_is_inside(b->root, a->root));
 }
 
-/* At most one of a group serves a file; losers say who won. Candidates of different roots do not
- * compete. */
-static void resolve_groups(struct wb_arena *arena, struct wb_candidates *candidates)
+/* Decides on one: at most one of a group serves a file, losers say who won. Candidates of different
+ * roots do not compete. The winner is decided on first, so that losers' programs need not be looked
+ * for, which would be most of a warm call's own time. */
+static void settle(struct wb_arena *arena, const char *workspace, struct wb_candidates *candidates,
+                   struct wb_candidate *candidate)
+{
+    for (size_t i = 0; i < candidates->count && candidate->reason == NULL; i++) {
+        struct wb_candidate *rival = &candidates->items[i];
+        if (rival->root == NULL || !outranks(rival, candidate)) {
+            continue;
+        }
+        settle(arena, workspace, candidates, rival); /* its rank is higher: this ends */
+        if (rival->reason == NULL) {
+            candidate->reason =
+                wb_arena_printf(arena, "%s serves these files instead", rival->row->id);
+        }
+    }
+    if (candidate->reason == NULL && !candidate->looked) {
+        find_program(arena, workspace, candidate);
+    }
+}
+
+static void settle_all(struct wb_arena *arena, const char *workspace,
+                       struct wb_candidates *candidates)
 {
     for (size_t i = 0; i < candidates->count; i++) {
-        struct wb_candidate *loser = &candidates->items[i];
-        for (size_t k = 0; k < candidates->count && loser->reason == NULL; k++) {
-            const struct wb_candidate *winner = &candidates->items[k];
-            if (beats(winner, loser) && (wb_path_is_inside(winner->root, loser->root) ||
-                                         wb_path_is_inside(loser->root, winner->root))) {
-                loser->reason =
-                    wb_arena_printf(arena, "%s serves these files instead", winner->row->id);
-            }
-        }
+        settle(arena, workspace, candidates, &candidates->items[i]);
     }
 }
 
@@ -301,12 +339,15 @@ void wb_catalogue_candidates(struct wb_arena *arena, const struct wb_catalogue *
     *ret = (struct wb_candidates){.language = language_of(arena, catalogue, path)};
     for (size_t i = 0; ret->language != NULL && i < catalogue->count; i++) {
         if (wb_server_row_serves(&catalogue->rows[i], ret->language)) {
-            judge(arena, &catalogue->rows[i], workspace, path,
+            place(arena, &catalogue->rows[i], workspace, path,
                   WB_ARENA_PUSH(arena, ret->items, ret->count, capacity));
         }
     }
-    resolve_groups(arena, ret);
+    settle_all(arena, workspace, ret);
     count_usable(ret);
+    for (size_t i = 0; i < ret->count && ret->n_usable == 0; i++) {
+        explain(arena, workspace, &ret->items[i]);
+    }
 }
 
 /* The whole workspace: each row and root that some file would use, once. */
@@ -341,10 +382,11 @@ static void survey_file(struct survey *survey, const char *path, const struct wb
             continue;
         }
         struct wb_candidate candidate;
-        judge(arena, row, survey->workspace, path, &candidate);
+        place(arena, row, survey->workspace, path, &candidate);
         const char *key =
             wb_arena_printf(arena, "%s\n%s", row->id, candidate.root != NULL ? candidate.root : "");
         if (calls_for_server(&candidate) && is_new(survey, key)) {
+            explain(arena, survey->workspace, &candidate);
             *WB_ARENA_PUSH(arena, survey->ret->items, survey->ret->count, survey->capacity) =
                 candidate;
         }
@@ -386,7 +428,7 @@ void wb_catalogue_of_workspace(struct wb_arena *arena, const struct wb_catalogue
     wb_map_init(&survey.seen);
     (void)wb_walk(workspace, workspace, &options, visit, &survey, NULL, NULL);
     wb_map_done(&survey.seen);
-    resolve_groups(arena, ret);
+    settle_all(arena, workspace, ret);
     count_usable(ret);
     if (ret->count > 1) {
         qsort(ret->items, ret->count, sizeof(*ret->items), compare_candidates);

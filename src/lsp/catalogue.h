@@ -72,14 +72,16 @@ char *wb_server_row_root(struct wb_arena *arena, const struct wb_server_row *row
 const char *const *wb_server_row_command(struct wb_arena *arena, const struct wb_server_row *row,
                                          const char *workspace, const char *root, size_t *cursor);
 
-/* What could serve this file: every row of its language, usable ones first, conflict groups
- * resolved (the losers carry the reason). */
+/* What could serve this file: every row of its language, conflict groups resolved (the losers carry
+ * the reason). The reasons say all only where nothing is usable: whoever has a server does not ask
+ * why others are none, and looking for their programs takes longer than the question itself. */
 struct wb_candidate {
     const struct wb_server_row *row;
     const char *root; /* NULL: no marker */
     const char *marker;
-    const char *const *command; /* the first that resolves; NULL: none */
+    const char *const *command; /* the first that resolves; NULL: none, or not looked for */
     const char *reason;         /* why not usable; NULL: usable */
+    bool looked;                /* for its command */
 };
 
 struct wb_candidates {
