@@ -25,39 +25,53 @@ static void keep_serious(struct wb_diagnostic_list *list)
     list->count = kept;
 }
 
-static void ask_server(struct wb_query *query, const struct wb_candidate *candidate,
-                       struct findings *findings)
+/* One server's part of the question. Each runs on a thread of its own with an arena of its own, so
+ * that a server that hangs does not use up the time of the others. */
+struct part {
+    struct wb_query *query;
+    const struct wb_candidate *candidate;
+    struct wb_arena arena;
+    struct wb_diagnostic_list fresh;
+    struct wb_server_answer answer;
+};
+
+static void ask_server(void *ctx, size_t i)
 {
-    struct wb_arena *arena = query->call->arena;
-    struct wb_server_answer *answer =
-        WB_ARENA_PUSH(arena, findings->answers, findings->n_answers, findings->answers_capacity);
+    struct part *part = &((struct part *)ctx)[i];
+    struct wb_query *query = part->query;
     struct wb_query_server server;
     struct wb_error err;
-    if (wb_query_server(query, candidate, &server, &err) < 0) {
-        *answer = (struct wb_server_answer){candidate->row->id, WB_ANSWER_UNKNOWN,
-                                            wb_arena_strdup(arena, err.message)};
+    if (wb_query_use(query, part->candidate, &server, &err) < 0) {
+        part->answer = (struct wb_server_answer){part->candidate->row->id, WB_ANSWER_UNKNOWN,
+                                                 wb_arena_strdup(&part->arena, err.message)};
         return;
     }
-    struct wb_diagnostic_list fresh = {0};
     wb_server_diagnose(server.server, query->path, &server.sync, query->deadline_ms,
-                       query->call->cancel, arena, &fresh, answer);
-    if (answer->state != WB_ANSWER_UNKNOWN) {
-        wb_ledger_account(query->lsp->ledger, query->path, answer->server, &fresh);
+                       query->call->cancel, &part->arena, &part->fresh, &part->answer);
+    if (part->answer.state != WB_ANSWER_UNKNOWN) {
+        wb_ledger_account(query->lsp->ledger, query->path, part->answer.server, &part->fresh);
     }
-    wb_diagnostics_copy(arena, &findings->list, &fresh);
     wb_server_unref(server.server);
 }
 
-/* Servers start side by side: a use without time to wait only begins the start. */
-static void begin_starts(struct wb_query *query)
+static void ask_servers(struct wb_query *query, struct findings *findings)
 {
-    struct wb_lsp *lsp = query->lsp;
-    for (size_t i = 0; i < query->candidates.count; i++) {
-        if (query->candidates.items[i].reason == NULL) {
-            wb_server_unref(wb_supervisor_use(lsp->supervisor, &query->candidates.items[i],
-                                              lsp->workspace, &lsp->limits, 0, query->call->cancel,
-                                              NULL));
+    struct wb_arena *arena = query->call->arena;
+    struct part *parts = wb_arena_alloc_array(arena, query->candidates.count, sizeof(*parts));
+    const struct wb_candidate *candidate;
+    size_t n = 0;
+    for (size_t cursor = 0; (candidate = wb_query_next(query, &cursor)) != NULL;) {
+        if (candidate->row->diagnostics != WB_DIAGNOSTICS_NONE) {
+            parts[n] = (struct part){.query = query, .candidate = candidate};
+            wb_arena_init(&parts[n++].arena);
         }
+    }
+    wb_pool_run_each(wb_host_pool(wb_run_host(query->call->run)), n, ask_server, parts);
+    for (size_t i = 0; i < n; i++) {
+        *WB_ARENA_PUSH(arena, findings->answers, findings->n_answers, findings->answers_capacity) =
+            parts[i].answer;
+        wb_diagnostics_copy(arena, &findings->list, &parts[i].fresh);
+        wb_arena_adopt(arena, &parts[i].arena);
     }
 }
 
@@ -131,13 +145,7 @@ static int check_file(struct wb_lsp *lsp, struct wb_call *call, const struct wb_
     if (wb_query_open(lsp, call, args->file, &query, err) < 0) {
         return -1;
     }
-    begin_starts(&query);
-    const struct wb_candidate *candidate;
-    for (size_t cursor = 0; (candidate = wb_query_next(&query, &cursor)) != NULL;) {
-        if (candidate->row->diagnostics != WB_DIAGNOSTICS_NONE) {
-            ask_server(&query, candidate, findings);
-        }
-    }
+    ask_servers(&query, findings);
     if (findings->n_answers == 0) {
         return wb_error_set(err, WB_ERROR_UNAVAILABLE,
                             "the servers of this file (%s) have no diagnostics; \"*\" runs the "

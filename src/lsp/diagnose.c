@@ -420,6 +420,17 @@ static void say_unknown(struct wb_server *server, struct wb_arena *arena,
     wb_text_done(&reason);
 }
 
+/* A server that is not asked any more (it took its registration back) is heard alone. */
+static void forget_pull(struct wb_server *server, const char *path)
+{
+    pthread_mutex_lock(&server->lock);
+    struct wb_news *news = wb_map_get(&server->news, path);
+    if (news != NULL) {
+        clear_publication(&news->pull);
+    }
+    pthread_mutex_unlock(&server->lock);
+}
+
 /* Errors and warnings make findings; what is only information or a hint leaves a file clean. */
 static bool has_findings(const struct wb_diagnostic_list *list, size_t from)
 {
@@ -454,6 +465,7 @@ void wb_server_diagnose(struct wb_server *server, const char *path, const struct
     int asked = ask(server, path, sync, deadline_ms, cancel, &err);
     bool known = asked == 1;
     if (asked == 0) {
+        forget_pull(server, path);
         known = wait_for_push(server, path, sync, deadline_ms, cancel);
     }
     size_t from = list->count;

@@ -184,6 +184,7 @@ static void send_initialized(struct wb_server *server)
 static int start_failed(struct wb_server *server, struct wb_error *err)
 {
     if (err != NULL && err->code == WB_ERROR_CLOSED) {
+        wb_server_explain_closed(server, err);
         return wb_error_context(err, "%s did not start", server->row->id);
     }
     struct wb_text tail;

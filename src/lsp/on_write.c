@@ -45,13 +45,25 @@ struct target {
     struct wb_server *server; /* NULL: did not start in time, and why: */
     const char *failure;
     bool existed, baseline, answered;
+    struct wb_sync sync; /* of the file as it was written */
+    struct wb_server_answer answer;
+};
+
+/* The targets of one server. Servers are waited for side by side, each with an arena of its own, so
+ * that one that hangs does not use up the budget of the others. */
+struct group {
+    struct wb_on_write *on_write;
+    struct wb_call *call;
+    struct state *state;
+    struct wb_server *server;
+    struct wb_arena arena;
 };
 
 struct state {
     struct target *targets;
     size_t n_targets, targets_capacity;
     size_t n_left_out; /* files beyond TARGETS_MAX */
-    int64_t deadline_ms;
+    int64_t baseline_deadline_ms, deadline_ms;
 };
 
 struct wb_on_write *wb_on_write_new(struct wb_lsp *lsp)
@@ -200,9 +212,9 @@ static void finish_starts(struct wb_on_write *on_write, struct wb_call *call, st
 
 /* Brings the ledger to the old file, unless the word on an earlier write of this run is still to
  * come: then the state before that write stays the baseline. */
-static void take_baseline(struct wb_on_write *on_write, struct wb_call *call, struct target *target,
-                          int64_t deadline_ms)
+static void take_baseline(struct group *group, struct target *target)
 {
+    struct wb_on_write *on_write = group->on_write;
     pthread_mutex_lock(&on_write->lock);
     struct pending *pending = take_pending(on_write, target->path, target->server);
     pthread_mutex_unlock(&on_write->lock);
@@ -220,8 +232,8 @@ static void take_baseline(struct wb_on_write *on_write, struct wb_call *call, st
             0) {
             return;
         }
-        wb_server_diagnose(target->server, target->path, &sync, deadline_ms, call->cancel,
-                           call->arena, &list, &answer);
+        wb_server_diagnose(target->server, target->path, &sync, group->state->baseline_deadline_ms,
+                           group->call->cancel, &group->arena, &list, &answer);
     }
     target->baseline = answer.state != WB_ANSWER_UNKNOWN;
     if (target->baseline) {
@@ -246,6 +258,47 @@ static void account_open_files(struct wb_on_write *on_write, struct wb_arena *ar
     }
 }
 
+static void take_baselines(void *ctx, size_t i)
+{
+    struct group *group = &((struct group *)ctx)[i];
+    for (size_t k = 0; k < group->state->n_targets; k++) {
+        if (group->state->targets[k].server == group->server) {
+            take_baseline(group, &group->state->targets[k]);
+        }
+    }
+    account_open_files(group->on_write, &group->arena, group->server);
+}
+
+static size_t make_groups(struct wb_on_write *on_write, struct wb_call *call, struct state *state,
+                          struct group *groups)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < state->n_targets; i++) {
+        struct wb_server *server = state->targets[i].server;
+        bool known = server == NULL;
+        for (size_t k = 0; k < n && !known; k++) {
+            known = groups[k].server == server;
+        }
+        if (!known) {
+            groups[n] = (struct group){on_write, call, state, server, {0}};
+            wb_arena_init(&groups[n++].arena);
+        }
+    }
+    return n;
+}
+
+/* Runs fn for each server of the targets, side by side. */
+static void for_each_server(struct wb_on_write *on_write, struct wb_call *call, struct state *state,
+                            void (*fn)(void *ctx, size_t i))
+{
+    struct group *groups = wb_arena_alloc_array(call->arena, state->n_targets, sizeof(*groups));
+    size_t n = make_groups(on_write, call, state, groups);
+    wb_pool_run_each(wb_host_pool(wb_run_host(call->run)), n, fn, groups);
+    for (size_t i = 0; i < n; i++) {
+        wb_arena_adopt(call->arena, &groups[i].arena);
+    }
+}
+
 static void before(void *ctx, struct wb_call *call, const struct wb_commit *commit,
                    void **ret_state)
 {
@@ -257,16 +310,11 @@ static void before(void *ctx, struct wb_call *call, const struct wb_commit *comm
         return;
     }
     int64_t budget_ms = begin_starts(on_write, call, state) ? COLD_MS : WARM_MS;
-    int64_t baseline_deadline = wb_clock_deadline((int64_t)((double)budget_ms * BASELINE_SHARE));
+    state->baseline_deadline_ms = wb_clock_deadline((int64_t)((double)budget_ms * BASELINE_SHARE));
     state->deadline_ms = wb_clock_deadline(budget_ms);
-    finish_starts(on_write, call, state, baseline_deadline);
+    finish_starts(on_write, call, state, state->baseline_deadline_ms);
     wb_supervisor_catch_up(on_write->lsp->supervisor, on_write->lsp->workspace);
-    for (size_t i = 0; i < state->n_targets; i++) {
-        if (state->targets[i].server != NULL) {
-            take_baseline(on_write, call, &state->targets[i], baseline_deadline);
-            account_open_files(on_write, call->arena, state->targets[i].server);
-        }
-    }
+    for_each_server(on_write, call, state, take_baselines);
 }
 
 /* After the write. */
@@ -283,13 +331,12 @@ static struct wb_server_answer *add_answer(struct wb_arena *arena, struct report
     return WB_ARENA_PUSH(arena, report->answers, report->n_answers, report->answers_capacity);
 }
 
-static void remember_pending(struct wb_on_write *on_write, const struct target *target,
-                             const struct wb_sync *sync)
+static void remember_pending(struct wb_on_write *on_write, const struct target *target)
 {
     struct pending *pending = wb_alloc(sizeof(*pending));
     *pending = (struct pending){.path = wb_strdup(target->path),
                                 .server = wb_server_ref(target->server),
-                                .sync = *sync,
+                                .sync = target->sync,
                                 .baseline = target->baseline};
     pthread_mutex_lock(&on_write->lock);
     pending->next = on_write->pending;
@@ -311,84 +358,73 @@ static void tell_target(struct wb_on_write *on_write, struct wb_call *call,
 }
 
 /* Waits for the server's word. Unknown: it is remembered, to be told later. */
-static void wait_for_target(struct wb_on_write *on_write, struct wb_call *call,
-                            const struct state *state, struct target *target,
-                            const struct wb_sync *sync, struct report *report)
+static void wait_for_target(struct group *group, struct target *target)
 {
     struct wb_diagnostic_list ignored = {0};
-    struct wb_server_answer *answer = add_answer(call->arena, report);
-    wb_server_diagnose(target->server, target->path, sync, state->deadline_ms, call->cancel,
-                       call->arena, &ignored, answer);
-    target->answered = answer->state != WB_ANSWER_UNKNOWN;
+    wb_server_diagnose(target->server, target->path, &target->sync, group->state->deadline_ms,
+                       group->call->cancel, &group->arena, &ignored, &target->answer);
+    target->answered = target->answer.state != WB_ANSWER_UNKNOWN;
     if (!target->answered && wb_server_alive(target->server)) {
-        remember_pending(on_write, target, sync);
+        remember_pending(group->on_write, target);
     }
 }
 
 /* A question after which the server has sent what it had to say of the messages before it: what one
  * file of a commit did to another. Servers that publish later than they answer are heard at the end
  * of a later result. */
-static void fence(struct wb_call *call, const struct state *state, const struct target *target)
+static void fence(struct group *group, const struct target *target)
 {
     if (!wb_server_offers(target->server, "documentSymbolProvider",
                           "textDocument/documentSymbol")) {
         return;
     }
-    const char *params = wb_arena_printf(call->arena, "{\"textDocument\":{\"uri\":\"%s\"}}",
-                                         wb_path_to_uri(call->arena, target->path));
+    const char *params = wb_arena_printf(&group->arena, "{\"textDocument\":{\"uri\":\"%s\"}}",
+                                         wb_path_to_uri(&group->arena, target->path));
     const struct wb_json *ignored;
     if (wb_server_request(target->server, "textDocument/documentSymbol", wb_span(params),
-                          state->deadline_ms, call->cancel, call->arena, &ignored, NULL) < 0) {
+                          group->state->deadline_ms, group->call->cancel, &group->arena, &ignored,
+                          NULL) < 0) {
         return; /* the list is read as it stands */
     }
 }
 
-static void fence_all(struct wb_call *call, const struct state *state)
+static void wait_for_server(void *ctx, size_t i)
 {
-    const struct wb_server *last = NULL;
-    for (size_t i = 0; i < state->n_targets; i++) {
-        const struct target *target = &state->targets[i];
-        if (target->answered && target->server != last && !wb_server_is_asked(target->server)) {
-            fence(call, state, target);
-            last = target->server;
+    struct group *group = &((struct group *)ctx)[i];
+    const struct target *last = NULL;
+    size_t n = 0;
+    for (size_t k = 0; k < group->state->n_targets; k++) {
+        struct target *target = &group->state->targets[k];
+        if (target->server == group->server) {
+            wait_for_target(group, target);
+            last = target->answered ? target : last;
+            n++;
         }
     }
-}
-
-static void fail_target(struct wb_call *call, const struct target *target, const char *reason,
-                        struct report *report)
-{
-    *add_answer(call->arena, report) = (struct wb_server_answer){
-        .server = target->candidate->row->id, .state = WB_ANSWER_UNKNOWN, .reason = reason};
+    if (n > 1 && last != NULL && !wb_server_is_asked(group->server)) {
+        fence(group, last);
+    }
 }
 
 /* All are told before the first is waited for. */
 static void check_targets(struct wb_on_write *on_write, struct wb_call *call, struct state *state,
                           struct report *report)
 {
-    struct wb_sync *syncs = wb_arena_alloc_array(call->arena, state->n_targets, sizeof(*syncs));
     for (size_t i = 0; i < state->n_targets; i++) {
         struct target *target = &state->targets[i];
         struct wb_error err;
         if (target->server != NULL &&
-            wb_server_sync(target->server, target->path, target->language_id, true, &syncs[i],
+            wb_server_sync(target->server, target->path, target->language_id, true, &target->sync,
                            &err) < 0) {
             target->failure = wb_arena_strdup(call->arena, err.message);
             wb_server_unref(WB_STEAL(target->server));
         }
+        target->answer = (struct wb_server_answer){target->candidate->row->id, WB_ANSWER_UNKNOWN,
+                                                   target->failure};
     }
+    for_each_server(on_write, call, state, wait_for_server);
     for (size_t i = 0; i < state->n_targets; i++) {
-        struct target *target = &state->targets[i];
-        if (target->server != NULL) {
-            wait_for_target(on_write, call, state, target, &syncs[i], report);
-        } else {
-            fail_target(call, target, target->failure, report);
-        }
-    }
-    if (state->n_targets > 1) {
-        fence_all(call, state);
-    }
-    for (size_t i = 0; i < state->n_targets; i++) {
+        *add_answer(call->arena, report) = state->targets[i].answer;
         if (state->targets[i].answered) {
             tell_target(on_write, call, &state->targets[i], report);
         }

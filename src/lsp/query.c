@@ -57,11 +57,10 @@ static void tell_start(const struct wb_query *query, const struct wb_candidate *
     wb_server_unref(running);
 }
 
-int wb_query_server(struct wb_query *query, const struct wb_candidate *candidate,
-                    struct wb_query_server *ret, struct wb_error *err)
+int wb_query_use(struct wb_query *query, const struct wb_candidate *candidate,
+                 struct wb_query_server *ret, struct wb_error *err)
 {
     struct wb_lsp *lsp = query->lsp;
-    struct wb_arena *arena = query->call->arena;
     *ret = (struct wb_query_server){0};
     tell_start(query, candidate);
     ret->server = wb_supervisor_use(lsp->supervisor, candidate, lsp->workspace, &lsp->limits,
@@ -70,17 +69,26 @@ int wb_query_server(struct wb_query *query, const struct wb_candidate *candidate
         return -1;
     }
     wb_supervisor_catch_up(lsp->supervisor, lsp->workspace);
-    if (query->path == NULL) {
-        return 0;
-    }
-    struct wb_span text;
-    int64_t version;
-    if (wb_server_sync(ret->server, query->path, query->candidates.language->lsp_id, false,
+    if (query->path != NULL &&
+        wb_server_sync(ret->server, query->path, query->candidates.language->lsp_id, false,
                        &ret->sync, err) < 0) {
         wb_server_unref(WB_STEAL(ret->server));
         return -1;
     }
-    if (!wb_server_document(ret->server, arena, query->path, &text, &version)) {
+    return 0;
+}
+
+int wb_query_server(struct wb_query *query, const struct wb_candidate *candidate,
+                    struct wb_query_server *ret, struct wb_error *err)
+{
+    struct wb_arena *arena = query->call->arena;
+    struct wb_span text;
+    int64_t version;
+    if (wb_query_use(query, candidate, ret, err) < 0) {
+        return -1;
+    }
+    if (query->path == NULL ||
+        !wb_server_document(ret->server, arena, query->path, &text, &version)) {
         text = (struct wb_span){0}; /* closed again by another call: an empty file has no symbol */
     }
     wb_line_index_init(arena, text, &ret->index);

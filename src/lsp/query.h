@@ -32,6 +32,10 @@ struct wb_query_server {
 /* Starts (where needed) and synchronises one candidate. -1: err, which wb_query_refuse may take. */
 WB_MUST_CHECK int wb_query_server(struct wb_query *query, const struct wb_candidate *candidate,
                                   struct wb_query_server *ret, struct wb_error *err);
+/* The same without the text, which a question about the whole file does not need. Several may run
+ * side by side. */
+WB_MUST_CHECK int wb_query_use(struct wb_query *query, const struct wb_candidate *candidate,
+                               struct wb_query_server *ret, struct wb_error *err);
 void wb_query_refuse(struct wb_query *query, const char *sentence);
 /* No server could answer: the refusals as one error. */
 int wb_query_failed(struct wb_query *query, struct wb_error *err);

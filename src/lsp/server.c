@@ -14,6 +14,7 @@
 #define RETRY_PAUSE_MS 40    /* grows with each */
 #define SHUTDOWN_MS 2000     /* for the answer to shutdown */
 #define END_OF_INPUT_MS 1500 /* from end of stdin to SIGTERM */
+#define OBITUARY_MS 1000     /* from a closed pipe to the end of the process */
 #define TERMINATE_MS 1500    /* from SIGTERM to SIGKILL */
 
 static int write_message(void *ctx, const struct wb_span *spans, size_t n, struct wb_error *err)
@@ -373,6 +374,20 @@ static int answer_error(struct wb_server *server, const char *method,
                         method, answer->error_message);
 }
 
+/* A pipe closes a moment before the process is known to be gone; its end is the better sentence. */
+void wb_server_explain_closed(struct wb_server *server, struct wb_error *err)
+{
+    int64_t deadline = wb_clock_deadline(OBITUARY_MS);
+    pthread_mutex_lock(&server->lock);
+    while (server->state < WB_SERVER_ENDED &&
+           wb_cond_wait(&server->changed, &server->lock, deadline)) {
+    }
+    if (server->obituary != NULL) {
+        wb_error_set(err, WB_ERROR_CLOSED, "%s", server->obituary);
+    }
+    pthread_mutex_unlock(&server->lock);
+}
+
 int wb_server_request(struct wb_server *server, const char *method, struct wb_span params,
                       int64_t deadline_ms, struct wb_cancel *cancel, struct wb_arena *arena,
                       const struct wb_json **ret, struct wb_error *err)
@@ -382,6 +397,9 @@ int wb_server_request(struct wb_server *server, const char *method, struct wb_sp
     for (int attempt = 0;; attempt++) {
         if (wb_peer_call(server->peer, method, params, deadline_ms, cancel, arena, &answer, err) <
             0) {
+            if (err != NULL && err->code == WB_ERROR_CLOSED) {
+                wb_server_explain_closed(server, err);
+            }
             bool named = err != NULL && wb_str_starts(err->message, server->row->id);
             return named ? -1 : wb_error_context(err, "%s", server->row->id);
         }

@@ -98,6 +98,9 @@ struct wb_server {
     const struct wb_edit_taker *edit_taker;
 };
 
+/* Puts the end of the process into an error that says only that the pipe is closed. */
+void wb_server_explain_closed(struct wb_server *server, struct wb_error *err);
+
 /* handshake.c */
 int wb_server_shake_hands(struct wb_server *server, int64_t deadline_ms, struct wb_cancel *cancel,
                           struct wb_error *err);

@@ -115,6 +115,52 @@ int wb_pool_run(struct wb_pool *pool, void (*job)(void *ctx), void *ctx, struct 
     return result;
 }
 
+/* One wb_pool_run_each: its jobs count themselves off. */
+struct each {
+    void (*fn)(void *ctx, size_t i);
+    void *ctx;
+    pthread_mutex_t lock;
+    pthread_cond_t done;
+    size_t n_running;
+};
+
+struct each_job {
+    struct each *each;
+    size_t i;
+};
+
+static void run_each_job(void *ctx)
+{
+    struct each_job *job = ctx;
+    struct each *each = job->each;
+    each->fn(each->ctx, job->i);
+    pthread_mutex_lock(&each->lock);
+    each->n_running--;
+    pthread_cond_signal(&each->done);
+    pthread_mutex_unlock(&each->lock);
+}
+
+void wb_pool_run_each(struct wb_pool *pool, size_t n, void (*fn)(void *ctx, size_t i), void *ctx)
+{
+    struct each each = {.fn = fn, .ctx = ctx, .n_running = n};
+    WB_AUTO(wb_free_p) struct each_job *jobs = wb_alloc_array(n, sizeof(*jobs));
+    pthread_mutex_init(&each.lock, NULL);
+    pthread_cond_init(&each.done, NULL);
+    for (size_t i = 0; i < n; i++) {
+        jobs[i] = (struct each_job){&each, i};
+        if (i + 1 == n || wb_pool_run(pool, run_each_job, &jobs[i], NULL) < 0) {
+            run_each_job(&jobs[i]);
+        }
+    }
+    pthread_mutex_lock(&each.lock);
+    while (each.n_running > 0) {
+        pthread_cond_wait(&each.done, &each.lock);
+    }
+    pthread_mutex_unlock(&each.lock);
+    pthread_cond_destroy(&each.done);
+    pthread_mutex_destroy(&each.lock);
+}
+
 static void join_all(struct wb_pool *pool)
 {
     for (struct worker *worker = pool->all, *next; worker != NULL; worker = next) {
