@@ -1,6 +1,7 @@
 """Diagnostics on write: only what is new, in the result of the write, for the text just written."""
 
 import json
+import time
 
 import pytest
 
@@ -211,6 +212,15 @@ SERVERS = {
 }
 
 
+def stays_ready(session, polls=5):
+    """rust-analyzer loads once more when its own check has made the lock file."""
+    for _ in range(polls):
+        if "loading" in session.ok("lsp", action="status").text:
+            return False
+        time.sleep(0.3)
+    return True
+
+
 @pytest.mark.parametrize("name", SERVERS)
 def test_a_hundred_breaking_writes(werkbank, tmp_path, name):
     sample, fields = SERVERS[name]
@@ -225,6 +235,7 @@ def test_a_hundred_breaking_writes(werkbank, tmp_path, name):
     ask = {"action": "diagnostics", "file": change.file}
     # Warm: the server runs and has seen the file.
     wait_until(lambda: session.call("lsp", **ask).data["state"] == "clean", 120, "a clean start")
+    wait_until(lambda: stays_ready(session), 120, "a server that has done with loading")
     missed = []
     for number in range(100):
         # Another message each time, where the message names the mistake.
