@@ -183,9 +183,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=40)
     parser.add_argument("--calls", type=int, default=10, help="of each side in a round")
     parser.add_argument("--clangd", default="clangd")
-    parser.add_argument(
-        "--round-trip", default=str(common.SOURCE / "build" / "bench" / "round_trip")
-    )
+    parser.add_argument("--round-trip", default=str(common.SOURCE / "build" / "round_trip"))
     common.add_program(parser)
     args = parser.parse_args()
     with common.bench_home() as (home, env):
