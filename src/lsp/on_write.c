@@ -6,36 +6,24 @@
  * that has not spoken by then is named ("still checking"), and what it says later is told with the
  * next result of the run, unless the file has changed again. The same look at each result's end
  * finds what a write broke in other open files. */
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/map.h"
+#include "lsp/late.h"
 #include "lsp/lsp.h"
+#include "lsp/write_report.h"
 #include "sys/path.h"
 
 #define WARM_MS 1500
 #define COLD_MS 5000
-#define BASELINE_SHARE 0.6 /* of the budget, at most, for the half before the write */
-#define TARGETS_MAX 50     /* files of one commit that are waited for */
-#define FINDINGS_SHOWN 20
+#define BASELINE_SHARE 0.6  /* of the budget, at most, for the half before the write */
+#define TARGETS_MAX 50      /* files of one commit that are waited for */
 #define OTHERS_ASKED_MAX 20 /* other open files of a server that is asked, not heard */
-
-/* A file and a server whose word on the last write has not come yet. */
-struct pending {
-    char *path;
-    struct wb_server *server;
-    struct wb_sync sync;
-    bool baseline; /* the ledger had the old file */
-    struct pending *next;
-};
 
 struct wb_on_write {
     struct wb_lsp *lsp;
-    pthread_mutex_t lock;
-    struct pending *pending;
-    struct wb_map looked; /* row id and root -> uint64_t: publications looked at already */
+    struct wb_late *late;
 };
 
 /* One file of a commit with one of its servers. */
@@ -70,50 +58,16 @@ struct wb_on_write *wb_on_write_new(struct wb_lsp *lsp)
 {
     struct wb_on_write *on_write = wb_alloc(sizeof(*on_write));
     on_write->lsp = lsp;
-    pthread_mutex_init(&on_write->lock, NULL);
-    wb_map_init(&on_write->looked);
+    on_write->late = wb_late_new(lsp);
     return on_write;
-}
-
-static void free_pending(struct pending *pending)
-{
-    wb_server_unref(pending->server);
-    free(pending->path);
-    free(pending);
 }
 
 void wb_on_write_free(struct wb_on_write *on_write)
 {
-    if (on_write == NULL) {
-        return;
+    if (on_write != NULL) {
+        wb_late_free(on_write->late);
+        free(on_write);
     }
-    while (on_write->pending != NULL) {
-        struct pending *next = on_write->pending->next;
-        free_pending(on_write->pending);
-        on_write->pending = next;
-    }
-    void *looked;
-    for (size_t cursor = 0; wb_map_next(&on_write->looked, &cursor, NULL, &looked);) {
-        free(looked);
-    }
-    wb_map_done(&on_write->looked);
-    pthread_mutex_destroy(&on_write->lock);
-    free(on_write);
-}
-
-/* Takes the pending word on this file and server out of the list; NULL: none. */
-static struct pending *take_pending(struct wb_on_write *on_write, const char *path,
-                                    const struct wb_server *server)
-{
-    struct pending **at = &on_write->pending;
-    while (*at != NULL && !((*at)->server == server && wb_str_equal((*at)->path, path))) {
-        at = &(*at)->next;
-    }
-    struct pending *found = *at;
-    if (found != NULL) {
-        *at = found->next;
-    }
-    return found;
 }
 
 /* Before the write. */
@@ -215,12 +169,7 @@ static void finish_starts(struct wb_on_write *on_write, struct wb_call *call, st
 static void take_baseline(struct group *group, struct target *target)
 {
     struct wb_on_write *on_write = group->on_write;
-    pthread_mutex_lock(&on_write->lock);
-    struct pending *pending = take_pending(on_write, target->path, target->server);
-    pthread_mutex_unlock(&on_write->lock);
-    if (pending != NULL) {
-        target->baseline = pending->baseline;
-        free_pending(pending);
+    if (wb_late_take(on_write->late, target->path, target->server, &target->baseline)) {
         return;
     }
     struct wb_diagnostic_list list = {0};
@@ -319,35 +268,15 @@ static void before(void *ctx, struct wb_call *call, const struct wb_commit *comm
 
 /* After the write. */
 
-struct report {
-    struct wb_diagnostic_list news;
-    struct wb_server_answer *answers;
-    size_t n_answers, answers_capacity;
-    bool doubtful; /* findings of a file whose old state is not known */
-};
-
-static struct wb_server_answer *add_answer(struct wb_arena *arena, struct report *report)
+static struct wb_server_answer *add_answer(struct wb_arena *arena, struct wb_write_report *report)
 {
     return WB_ARENA_PUSH(arena, report->answers, report->n_answers, report->answers_capacity);
-}
-
-static void remember_pending(struct wb_on_write *on_write, const struct target *target)
-{
-    struct pending *pending = wb_alloc(sizeof(*pending));
-    *pending = (struct pending){.path = wb_strdup(target->path),
-                                .server = wb_server_ref(target->server),
-                                .sync = target->sync,
-                                .baseline = target->baseline};
-    pthread_mutex_lock(&on_write->lock);
-    pending->next = on_write->pending;
-    on_write->pending = pending;
-    pthread_mutex_unlock(&on_write->lock);
 }
 
 /* The list is read again after the last wait: what one file's change did to another may have come
  * in between. */
 static void tell_target(struct wb_on_write *on_write, struct wb_call *call,
-                        const struct target *target, struct report *report)
+                        const struct target *target, struct wb_write_report *report)
 {
     struct wb_diagnostic_list fresh = {0};
     (void)wb_server_diagnostics_now(target->server, call->arena, target->path, &fresh);
@@ -365,7 +294,8 @@ static void wait_for_target(struct group *group, struct target *target)
                        group->call->cancel, &group->arena, &ignored, &target->answer);
     target->answered = target->answer.state != WB_ANSWER_UNKNOWN;
     if (!target->answered && wb_server_alive(target->server)) {
-        remember_pending(group->on_write, target);
+        wb_late_remember(group->on_write->late, target->path, target->server, &target->sync,
+                         target->baseline);
     }
 }
 
@@ -408,7 +338,7 @@ static void wait_for_server(void *ctx, size_t i)
 
 /* All are told before the first is waited for. */
 static void check_targets(struct wb_on_write *on_write, struct wb_call *call, struct state *state,
-                          struct report *report)
+                          struct wb_write_report *report)
 {
     for (size_t i = 0; i < state->n_targets; i++) {
         struct target *target = &state->targets[i];
@@ -472,93 +402,6 @@ static void ask_all_elsewhere(struct wb_on_write *on_write, struct wb_call *call
     }
 }
 
-static void list_news(struct wb_on_write *on_write, const struct wb_diagnostic_list *news,
-                      struct wb_text *out)
-{
-    size_t shown = WB_MIN(news->count, (size_t)FINDINGS_SHOWN);
-    for (size_t i = 0; i < shown; i++) {
-        wb_diagnostic_line(out, &news->items[i],
-                           wb_path_relative(news->items[i].path, on_write->lsp->workspace));
-    }
-    if (shown < news->count) {
-        wb_text_printf(out, "%zu of %zu new diagnostics shown; lsp diagnostics has the rest.\n",
-                       shown, news->count);
-    }
-}
-
-/* The servers that gave an answer, each once. */
-static void name_servers(const struct report *report, struct wb_text *out)
-{
-    for (size_t i = 0; i < report->n_answers; i++) {
-        bool named = report->answers[i].state == WB_ANSWER_UNKNOWN;
-        for (size_t k = 0; k < i && !named; k++) {
-            named = report->answers[k].state != WB_ANSWER_UNKNOWN &&
-                    wb_str_equal(report->answers[k].server, report->answers[i].server);
-        }
-        if (!named) {
-            wb_text_printf(out, "%s%s", out->len > 0 ? ", " : "", report->answers[i].server);
-        }
-    }
-}
-
-static void tell_unknown(const struct report *report, struct wb_text *out)
-{
-    const char *last = "";
-    for (size_t i = 0; i < report->n_answers; i++) {
-        const struct wb_server_answer *answer = &report->answers[i];
-        if (answer->state == WB_ANSWER_UNKNOWN && !wb_str_equal(last, answer->reason)) {
-            wb_text_printf(out, "Diagnostics unknown: %s\n", answer->reason);
-            last = answer->reason;
-        }
-    }
-}
-
-static void separate(struct wb_text *text)
-{
-    if (text->len > 0 && text->ptr[text->len - 1] != '\n') {
-        wb_text_add_char(text, '\n');
-    }
-}
-
-static void tell(struct wb_on_write *on_write, const struct state *state, struct report *report,
-                 struct wb_result *result)
-{
-    struct wb_text *out = &result->text;
-    WB_AUTO(wb_text_done) struct wb_text known;
-    wb_text_init(&known);
-    name_servers(report, &known);
-    separate(out);
-    wb_diagnostics_sort(&report->news);
-    if (report->news.count > 0) {
-        wb_text_printf(out, "New diagnostics%s:\n",
-                       report->doubtful ? " (some may be older: the server had not read the file "
-                                          "before the write)"
-                                        : "");
-        list_news(on_write, &report->news, out);
-    } else if (known.len > 0) {
-        wb_text_printf(out, "No new diagnostics (%s).\n", wb_text_cstr(&known));
-    }
-    tell_unknown(report, out);
-    if (state->n_left_out > 0) {
-        wb_text_printf(out,
-                       "%zu more files were written and not checked; lsp diagnostics \"*\" "
-                       "runs the project check.\n",
-                       state->n_left_out);
-    }
-}
-
-static void add_data(struct wb_on_write *on_write, const struct report *report,
-                     struct wb_result *result)
-{
-    WB_AUTO(wb_text_done) struct wb_text json;
-    wb_text_init(&json);
-    struct wb_json_writer w;
-    wb_json_writer_init(&w, &json);
-    wb_diagnostics_json(&w, on_write->lsp->workspace, &report->news, report->answers,
-                        report->n_answers);
-    wb_result_add_member(result, "diagnostics", wb_text_span(&json));
-}
-
 static void release(struct state *state)
 {
     for (size_t i = 0; i < state->n_targets; i++) {
@@ -585,129 +428,23 @@ static void after(void *ctx, struct wb_call *call, const struct wb_commit *commi
         wb_supervisor_catch_up(on_write->lsp->supervisor, on_write->lsp->workspace);
     }
     if (written && state->n_targets > 0) {
-        struct report report = {0};
+        struct wb_write_report report = {0};
         check_targets(on_write, call, state, &report);
         ask_all_elsewhere(on_write, call, state);
-        tell(on_write, state, &report, result);
-        add_data(on_write, &report, result);
+        report.n_left_out = state->n_left_out;
+        wb_write_report_show(&report, on_write->lsp->workspace, result);
     }
     release(state);
 }
 
-/* At the end of each result: what came late, and what broke elsewhere. */
-
-static bool is_current(const struct pending *pending, struct wb_arena *arena)
+static void tell_late(void *ctx, struct wb_call *call, struct wb_result *result)
 {
-    struct wb_span text;
-    int64_t version;
-    return wb_server_document(pending->server, arena, pending->path, &text, &version) &&
-           version == pending->sync.version;
-}
-
-/* True: the pending is settled, told or dropped. */
-static bool settle_pending(struct wb_on_write *on_write, struct wb_arena *arena,
-                           const struct pending *pending, struct wb_diagnostic_list *news)
-{
-    if (!wb_server_alive(pending->server) || !is_current(pending, arena)) {
-        return true;
-    }
-    struct wb_diagnostic_list fresh = {0};
-    if (!wb_server_diagnosed(pending->server, pending->path, &pending->sync, arena, &fresh)) {
-        return false;
-    }
-    wb_ledger_news(on_write->lsp->ledger, pending->path, wb_server_row(pending->server)->id, &fresh,
-                   WB_SEVERITY_WARNING, arena, news);
-    return true;
-}
-
-static void settle_all_pending(struct wb_on_write *on_write, struct wb_arena *arena,
-                               struct wb_diagnostic_list *news)
-{
-    pthread_mutex_lock(&on_write->lock);
-    for (struct pending **at = &on_write->pending; *at != NULL;) {
-        struct pending *pending = *at;
-        if (settle_pending(on_write, arena, pending, news)) {
-            *at = pending->next;
-            free_pending(pending);
-        } else {
-            at = &pending->next;
-        }
-    }
-    pthread_mutex_unlock(&on_write->lock);
-}
-
-static bool is_pending(struct wb_on_write *on_write, const char *path,
-                       const struct wb_server *server)
-{
-    const struct pending *it = on_write->pending;
-    while (it != NULL && !(it->server == server && wb_str_equal(it->path, path))) {
-        it = it->next;
-    }
-    return it != NULL;
-}
-
-/* Has the server published since the last look? */
-static bool has_published(struct wb_on_write *on_write, struct wb_arena *arena,
-                          struct wb_server *server)
-{
-    const char *key =
-        wb_arena_printf(arena, "%s %s", wb_server_row(server)->id, wb_server_root(server));
-    uint64_t *looked = wb_map_get(&on_write->looked, key);
-    if (looked == NULL) {
-        looked = wb_alloc(sizeof(*looked));
-        wb_map_set(&on_write->looked, key, looked);
-    }
-    uint64_t before = *looked;
-    *looked = wb_server_mark(server);
-    return *looked != before;
-}
-
-/* New errors in open files that the ledger knows. */
-static void look_elsewhere(struct wb_on_write *on_write, struct wb_arena *arena,
-                           struct wb_server *server, struct wb_diagnostic_list *news)
-{
-    const char *id = wb_server_row(server)->id;
-    const char **paths;
-    size_t n;
-    wb_server_open_paths(server, arena, &paths, &n);
-    for (size_t i = 0; i < n; i++) {
-        struct wb_diagnostic_list fresh = {0};
-        if (wb_ledger_knows(on_write->lsp->ledger, paths[i], id) &&
-            !is_pending(on_write, paths[i], server) &&
-            wb_server_diagnostics_now(server, arena, paths[i], &fresh)) {
-            wb_ledger_news(on_write->lsp->ledger, paths[i], id, &fresh, WB_SEVERITY_ERROR, arena,
-                           news);
-        }
-    }
-}
-
-static void look_at_result(void *ctx, struct wb_call *call, struct wb_result *result)
-{
-    struct wb_on_write *on_write = ctx;
-    struct wb_lsp *lsp = on_write->lsp;
-    struct wb_diagnostic_list news = {0};
-    struct wb_server **servers;
-    size_t n;
-    settle_all_pending(on_write, call->arena, &news);
-    wb_supervisor_list(lsp->supervisor, call->arena, lsp->workspace, &servers, &n);
-    pthread_mutex_lock(&on_write->lock);
-    for (size_t i = 0; i < n; i++) {
-        if (has_published(on_write, call->arena, servers[i])) {
-            look_elsewhere(on_write, call->arena, servers[i], &news);
-        }
-        wb_server_unref(servers[i]);
-    }
-    pthread_mutex_unlock(&on_write->lock);
-    if (news.count > 0) {
-        wb_diagnostics_sort(&news);
-        separate(&result->text);
-        wb_text_add_str(&result->text, "Diagnostics that came since the last write:\n");
-        list_news(on_write, &news, &result->text);
-    }
+    const struct wb_on_write *on_write = ctx;
+    wb_late_tell(on_write->late, call, result);
 }
 
 struct wb_write_observer wb_on_write_observer(struct wb_on_write *on_write)
 {
     return (struct wb_write_observer){
-        .before = before, .after = after, .result = look_at_result, .ctx = on_write};
+        .before = before, .after = after, .result = tell_late, .ctx = on_write};
 }
