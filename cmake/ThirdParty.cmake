@@ -4,6 +4,9 @@ find_package(Threads REQUIRED)
 pkg_check_modules(UV REQUIRED IMPORTED_TARGET libuv>=1.44)
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8>=10.40)
 
+# NOTICE: the licences of what becomes part of our binaries.
+set(wb_notice "Werkbank's binaries contain the following.\n")
+
 # yyjson: the system's where there is one, else the pinned archive that tools/fetch-deps gets.
 pkg_check_modules(YYJSON IMPORTED_TARGET yyjson>=0.10)
 if(YYJSON_FOUND)
@@ -18,4 +21,11 @@ else()
     target_include_directories(wb_yyjson SYSTEM PUBLIC ${wb_deps_dir}/yyjson)
     target_compile_options(wb_yyjson PRIVATE -w -O2)
     set_property(GLOBAL APPEND PROPERTY WB_FOLDERS wb_yyjson)
+
+    file(READ ${wb_deps_dir}/yyjson/yyjson.h head LIMIT 4096)
+    string(FIND "${head}" "*/" end)
+    math(EXPR end "${end} + 2")
+    string(SUBSTRING "${head}" 0 ${end} head)
+    string(APPEND wb_notice "\nyyjson\n\n${head}\n")
 endif()
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/NOTICE CONTENT "${wb_notice}" @ONLY)
