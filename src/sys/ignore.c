@@ -217,7 +217,7 @@ static bool glob_matches(struct glob *glob, struct wb_span pattern, size_t depth
         return glob_matches_plain(glob, pattern);
     }
     size_t tail = pattern.len - close - 1;
-    for (size_t begin = open + 1; begin <= close;) {
+    for (size_t begin = open + 1; begin <= close && glob->n_patterns <= BRACE_PATTERNS_MAX;) {
         size_t end = alternative_end(pattern, begin);
         char expanded[WB_PATH_BYTES_MAX];
         memcpy(expanded, pattern.ptr, open);
