@@ -377,6 +377,15 @@ static bool is_watched(struct wb_server *server, struct wb_arena *arena,
     return false;
 }
 
+/* Whoever has the document open hears of it by didChange and didSave. Told of its file too, some
+ * servers look at everything twice (gopls 0.24: 1.7 ms more until its diagnostics). */
+static bool is_open(struct wb_server *server, const struct wb_file_event_item *item)
+{
+    return server->sync_kind != 0 && item->event != WB_FILE_DELETED &&
+           wb_map_get(&server->documents, item->path) != NULL;
+}
+
+/* Under the `sync` lock. */
 static size_t put_watched(struct wb_server *server, struct wb_arena *arena,
                           struct wb_json_writer *w, const struct wb_file_event_item *items,
                           size_t n)
@@ -384,7 +393,7 @@ static size_t put_watched(struct wb_server *server, struct wb_arena *arena,
     size_t put = 0;
     pthread_mutex_lock(&server->lock);
     for (size_t i = 0; i < n; i++) {
-        if (is_watched(server, arena, &items[i])) {
+        if (!is_open(server, &items[i]) && is_watched(server, arena, &items[i])) {
             wb_json_begin_object(w);
             wb_json_member_str(w, "uri", wb_path_to_uri(arena, items[i].path));
             wb_json_member_int(w, "type", items[i].event);
@@ -408,7 +417,9 @@ void wb_server_files_changed(struct wb_server *server, const struct wb_file_even
     wb_json_begin_object(&w);
     wb_json_key(&w, "changes");
     wb_json_begin_array(&w);
+    pthread_mutex_lock(&server->sync);
     size_t put = put_watched(server, &arena, &w, items, n);
+    pthread_mutex_unlock(&server->sync);
     wb_json_end_array(&w);
     wb_json_end_object(&w);
     if (put > 0) {
