@@ -3,8 +3,8 @@
 
 Both sides are driven and timed by round_trip.c, each on a clangd and a copy of the project of its
 own: the bare side from writing the request to the last byte of clangd's answer, `serve` from
-writing tools/call to the last byte of the result. The sides take turns, and who begins alternates.
-The bare client only receives; `serve` also finds the symbol, looks whether files changed, reads the
+writing tools/call to the last byte of the result. The sides take turns call by call, so that both
+servers come to each with caches as cold or warm as the other's. The bare client only receives; `serve` also finds the symbol, looks whether files changed, reads the
 source lines of what it shows and keeps its transcript: that is the product.
 
     bench/lsp_calls.py [--rounds N] [--calls N] [--clangd COMMAND] [--round-trip PATH] [WERKBANK]
@@ -171,9 +171,9 @@ def warm_up(sides):
 def measure(sides, rounds, calls):
     samples = {}
     for action in ("hover", "definition", "references"):
-        for number in range(rounds):
-            for side in sides if number % 2 else reversed(sides):
-                times, _ = side.call(action, calls)
+        for number in range(rounds * calls):
+            for side in sides if number // calls % 2 else reversed(sides):
+                times, _ = side.call(action)
                 samples.setdefault((action, type(side)), []).extend(times)
     return samples
 
