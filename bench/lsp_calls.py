@@ -4,8 +4,9 @@
 Both sides are driven and timed by round_trip.c, each on a clangd and a copy of the project of its
 own: the bare side from writing the request to the last byte of clangd's answer, `serve` from
 writing tools/call to the last byte of the result. The sides take turns call by call, so that both
-servers come to each with caches as cold or warm as the other's. The bare client only receives; `serve` also finds the symbol, looks whether files changed, reads the
-source lines of what it shows and keeps its transcript: that is the product.
+servers come to each with caches as cold or warm as the other's. The bare client only receives;
+`serve` also finds the symbol, looks whether files changed, reads the source lines of what it shows
+and keeps its transcript: that is the product.
 
     bench/lsp_calls.py [--rounds N] [--calls N] [--clangd COMMAND] [--round-trip PATH] [WERKBANK]
 """
