@@ -283,30 +283,31 @@ static bool outranks(const struct wb_candidate *a, const struct wb_candidate *b)
 /* Decides on one: at most one of a group serves a file, losers say who won. Candidates of different
  * roots do not compete. The winner is decided on first, so that losers' programs need not be looked
  * for, which would be most of a warm call's own time. */
-static void settle(struct wb_arena *arena, const char *workspace, struct wb_candidates *candidates,
-                   struct wb_candidate *candidate)
+static void settle(struct wb_arena *arena, const char *workspace, const struct wb_running *running,
+                   struct wb_candidates *candidates, struct wb_candidate *candidate)
 {
     for (size_t i = 0; i < candidates->count && candidate->reason == NULL; i++) {
         struct wb_candidate *rival = &candidates->items[i];
         if (rival->root == NULL || !outranks(rival, candidate)) {
             continue;
         }
-        settle(arena, workspace, candidates, rival); /* its rank is higher: this ends */
+        settle(arena, workspace, running, candidates, rival); /* its rank is higher: this ends */
         if (rival->reason == NULL) {
             candidate->reason =
                 wb_arena_printf(arena, "%s serves these files instead", rival->row->id);
         }
     }
-    if (candidate->reason == NULL && !candidate->looked) {
+    if (candidate->reason == NULL && !candidate->looked &&
+        (running == NULL || !running->is_running(running->ctx, candidate->row, candidate->root))) {
         find_program(arena, workspace, candidate);
     }
 }
 
 static void settle_all(struct wb_arena *arena, const char *workspace,
-                       struct wb_candidates *candidates)
+                       const struct wb_running *running, struct wb_candidates *candidates)
 {
     for (size_t i = 0; i < candidates->count; i++) {
-        settle(arena, workspace, candidates, &candidates->items[i]);
+        settle(arena, workspace, running, candidates, &candidates->items[i]);
     }
 }
 
@@ -333,7 +334,8 @@ static const struct wb_language *language_of(struct wb_arena *arena,
 }
 
 void wb_catalogue_candidates(struct wb_arena *arena, const struct wb_catalogue *catalogue,
-                             const char *workspace, const char *path, struct wb_candidates *ret)
+                             const char *workspace, const char *path,
+                             const struct wb_running *running, struct wb_candidates *ret)
 {
     size_t capacity = 0;
     *ret = (struct wb_candidates){.language = language_of(arena, catalogue, path)};
@@ -343,7 +345,7 @@ void wb_catalogue_candidates(struct wb_arena *arena, const struct wb_catalogue *
                   WB_ARENA_PUSH(arena, ret->items, ret->count, capacity));
         }
     }
-    settle_all(arena, workspace, ret);
+    settle_all(arena, workspace, running, ret);
     count_usable(ret);
     for (size_t i = 0; i < ret->count && ret->n_usable == 0; i++) {
         explain(arena, workspace, &ret->items[i]);
@@ -428,7 +430,7 @@ void wb_catalogue_of_workspace(struct wb_arena *arena, const struct wb_catalogue
     wb_map_init(&survey.seen);
     (void)wb_walk(workspace, workspace, &options, visit, &survey, NULL, NULL);
     wb_map_done(&survey.seen);
-    settle_all(arena, workspace, ret);
+    settle_all(arena, workspace, NULL, ret);
     count_usable(ret);
     if (ret->count > 1) {
         qsort(ret->items, ret->count, sizeof(*ret->items), compare_candidates);

@@ -90,8 +90,15 @@ struct wb_candidates {
     size_t count, n_usable;
 };
 
+/* Whether the row's server runs for this root already: then its program need not be looked for. */
+struct wb_running {
+    bool (*is_running)(void *ctx, const struct wb_server_row *row, const char *root);
+    void *ctx;
+};
+
 void wb_catalogue_candidates(struct wb_arena *arena, const struct wb_catalogue *catalogue,
-                             const char *workspace, const char *path, struct wb_candidates *ret);
+                             const char *workspace, const char *path,
+                             const struct wb_running *running, struct wb_candidates *ret);
 
 /* What the workspace as a whole calls for: a candidate for each row and root that some file in it
  * would use. Looks at a bounded number of files. */

@@ -83,6 +83,7 @@ int wb_lsp_candidates(struct wb_lsp *lsp, struct wb_arena *arena, const char *pa
     if (catalogue == NULL) {
         return -1;
     }
-    wb_catalogue_candidates(arena, catalogue, lsp->workspace, path, ret);
+    struct wb_running running = wb_supervisor_is_running(lsp->supervisor);
+    wb_catalogue_candidates(arena, catalogue, lsp->workspace, path, &running, ret);
     return ret->n_usable > 0 ? 0 : nothing_usable(lsp, path, ret, err);
 }

@@ -82,7 +82,9 @@ static void add_targets(struct wb_on_write *on_write, struct wb_call *call, stru
         return;
     }
     struct wb_candidates candidates;
-    wb_catalogue_candidates(call->arena, catalogue, on_write->lsp->workspace, path, &candidates);
+    struct wb_running running = wb_supervisor_is_running(on_write->lsp->supervisor);
+    wb_catalogue_candidates(call->arena, catalogue, on_write->lsp->workspace, path, &running,
+                            &candidates);
     for (size_t i = 0; i < candidates.count; i++) {
         if (candidates.items[i].reason == NULL &&
             candidates.items[i].row->diagnostics != WB_DIAGNOSTICS_NONE) {

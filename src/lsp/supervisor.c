@@ -274,11 +274,19 @@ static int begin_start(struct slot *slot, const struct wb_supervisor_limits *lim
     return 0;
 }
 
+/* The slot of a row and root; NULL: there never was a server. */
+static struct slot *peek_slot(struct wb_supervisor *supervisor, const struct wb_server_row *row,
+                              const char *root, char **ret_key)
+{
+    *ret_key = wb_sprintf("%016llx %s", (unsigned long long)row->hash, root);
+    return wb_map_get(&supervisor->slots, *ret_key);
+}
+
 static struct slot *find_slot(struct wb_supervisor *supervisor,
                               const struct wb_candidate *candidate, const char *workspace)
 {
-    char *key = wb_sprintf("%016llx %s", (unsigned long long)candidate->row->hash, candidate->root);
-    struct slot *slot = wb_map_get(&supervisor->slots, key);
+    WB_AUTO(wb_free_p) char *key = NULL;
+    struct slot *slot = peek_slot(supervisor, candidate->row, candidate->root, &key);
     if (slot == NULL) {
         slot = wb_alloc(sizeof(*slot));
         slot->supervisor = supervisor;
@@ -288,7 +296,6 @@ static struct slot *find_slot(struct wb_supervisor *supervisor,
         wb_cancel_init(&slot->abort);
         wb_map_set(&supervisor->slots, key, slot);
     }
-    free(key);
     return slot;
 }
 
@@ -388,6 +395,22 @@ struct wb_server *wb_supervisor_running(struct wb_supervisor *supervisor,
     struct wb_server *server = running ? wb_server_ref(slot->server) : NULL;
     pthread_mutex_unlock(&supervisor->lock);
     return server;
+}
+
+static bool is_running(void *ctx, const struct wb_server_row *row, const char *root)
+{
+    struct wb_supervisor *supervisor = ctx;
+    WB_AUTO(wb_free_p) char *key = NULL;
+    pthread_mutex_lock(&supervisor->lock);
+    const struct slot *slot = peek_slot(supervisor, row, root, &key);
+    bool running = slot != NULL && slot->state == SLOT_RUNNING && wb_server_alive(slot->server);
+    pthread_mutex_unlock(&supervisor->lock);
+    return running;
+}
+
+struct wb_running wb_supervisor_is_running(struct wb_supervisor *supervisor)
+{
+    return (struct wb_running){is_running, supervisor};
 }
 
 void wb_supervisor_list(struct wb_supervisor *supervisor, struct wb_arena *arena,

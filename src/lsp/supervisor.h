@@ -37,6 +37,8 @@ struct wb_server *wb_supervisor_use(struct wb_supervisor *supervisor,
 struct wb_server *wb_supervisor_running(struct wb_supervisor *supervisor,
                                         const struct wb_candidate *candidate,
                                         const char *workspace);
+/* What wb_catalogue_candidates wants to know. */
+struct wb_running wb_supervisor_is_running(struct wb_supervisor *supervisor);
 /* All running servers of a workspace; caller unrefs each. */
 void wb_supervisor_list(struct wb_supervisor *supervisor, struct wb_arena *arena,
                         const char *workspace, struct wb_server ***ret, size_t *ret_n);
