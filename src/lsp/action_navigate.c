@@ -123,6 +123,7 @@ static int show(struct wb_query *query, const struct wb_lsp_args *args, struct o
                             outcome->not_ready, navigation->what, WB_SPAN_ARG(args->symbol));
     }
     wb_locations_sort(&outcome->places);
+    wb_locations_drop_missing(&outcome->places);
     if (outcome->places.count == 0 && outcome->places.n_foreign == 0) {
         wb_text_printf(&result->text, "No %s of `%.*s`.\n", navigation->what,
                        WB_SPAN_ARG(args->symbol));
@@ -142,6 +143,7 @@ int wb_lsp_navigate(struct wb_lsp *lsp, struct wb_call *call, const struct wb_ls
     if (wb_query_open(lsp, call, args->file, &query, err) < 0) {
         return -1;
     }
+    query.exhaustive = args->action == WB_LSP_REFERENCES;
     int status = ask_all(&query, args, &outcome, err);
     if (status == 0) {
         status = show(&query, args, &outcome, result, err);

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "sys/path.h"
 
 #define FILE_SYMBOLS_SHOWN 200
@@ -234,6 +235,18 @@ static void begin_starts(struct wb_query *query)
     }
 }
 
+/* Some servers look for their project only when the first file is opened. */
+static void open_example(struct wb_server *server, const struct wb_candidate *candidate)
+{
+    struct wb_sync sync;
+    struct wb_error err;
+    if (candidate->example != NULL &&
+        wb_server_sync(server, candidate->example, candidate->language_id, false, &sync, &err) <
+            0) {
+        wb_log(WB_LOG_DEBUG, "%s", err.message);
+    }
+}
+
 /* Waits for what the markers call for; all running servers are asked, these and others. */
 static void start_all(struct wb_query *query)
 {
@@ -244,6 +257,7 @@ static void start_all(struct wb_query *query)
         if (wb_query_server(query, candidate, &server, &err) < 0) {
             wb_query_refuse(query, err.message);
         } else {
+            open_example(server.server, candidate);
             wb_server_unref(server.server);
         }
     }
@@ -321,6 +335,7 @@ int wb_lsp_symbols(struct wb_lsp *lsp, struct wb_call *call, const struct wb_lsp
     }
     struct symbols symbols = {0};
     bool ready = true;
+    query.exhaustive = !of_file;
     int status = of_file ? file_symbols(&query, &symbols, &ready, err)
                          : workspace_symbols(&query, args->query, &symbols, &ready, err);
     if (status < 0) {

@@ -66,6 +66,7 @@ static void read_row(struct wb_arena *arena, const struct wb_json *json, struct 
     row->outer_markers = wb_table_strings(arena, wb_json_get(json, "outer_markers"));
     row->commands = wb_table_commands(arena, wb_json_get(json, "commands"));
     row->local = wb_table_strings(arena, wb_json_get(json, "local"));
+    row->rebuild_on = wb_table_strings(arena, wb_json_get(json, "rebuild_on"));
     row->group = wb_json_str(wb_json_get(json, "group"));
     row->priority = wb_json_int_or(wb_json_get(json, "priority"), 100);
     row->initialization_options = wb_json_get(json, "initialization_options");
@@ -389,6 +390,8 @@ static void survey_file(struct survey *survey, const char *path, const struct wb
             wb_arena_printf(arena, "%s\n%s", row->id, candidate.root != NULL ? candidate.root : "");
         if (calls_for_server(&candidate) && is_new(survey, key)) {
             explain(arena, survey->workspace, &candidate);
+            candidate.example = wb_arena_strdup(arena, path);
+            candidate.language_id = language->lsp_id;
             *WB_ARENA_PUSH(arena, survey->ret->items, survey->ret->count, survey->capacity) =
                 candidate;
         }

@@ -45,6 +45,8 @@ struct wb_server_row {
     enum wb_ready_mode ready;
     const char *check_progress; /* part of the token under which it runs a checker on save; NULL */
     int64_t memory_bytes;       /* 0: no limit */
+    const char *
+        *rebuild_on; /* globs: after such a file changed, open documents are looked at anew */
     const struct wb_json *initialization_options, *settings, *env;
     const char *install, *url;
     bool tested;   /* started in CI */
@@ -79,9 +81,10 @@ struct wb_candidate {
     const struct wb_server_row *row;
     const char *root; /* NULL: no marker */
     const char *marker;
-    const char *const *command; /* the first that resolves; NULL: none, or not looked for */
-    const char *reason;         /* why not usable; NULL: usable */
-    bool looked;                /* for its command */
+    const char *const *command;        /* the first that resolves; NULL: none, or not looked for */
+    const char *reason;                /* why not usable; NULL: usable */
+    const char *example, *language_id; /* of_workspace: a file that calls for it */
+    bool looked;                       /* for its command */
 };
 
 struct wb_candidates {

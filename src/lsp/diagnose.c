@@ -142,7 +142,7 @@ static bool has_push(struct wb_server *server, const char *path, const struct wb
         return false;
     }
     return news->push.has_version ? news->push.version >= sync->version
-                                  : news->push.serial > sync->mark;
+                                  : !server->row->versions && news->push.serial > sync->mark;
 }
 
 static uint64_t push_serial(struct wb_server *server, const char *path)

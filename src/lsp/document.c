@@ -23,6 +23,7 @@ static void free_document(struct wb_document *document)
     wb_text_done(&document->text);
     free(document->path);
     free(document->uri);
+    free(document->language_id);
     free(document);
 }
 
@@ -53,20 +54,19 @@ static void send_params(struct wb_server *server, const char *method, struct wb_
     wb_text_done(text);
 }
 
-static void send_open(struct wb_server *server, const struct wb_document *document,
-                      const char *language_id)
+static void send_open(struct wb_server *server, const struct wb_document *document)
 {
     struct wb_text text;
     struct wb_json_writer w;
     begin_params(&w, &text, document->uri);
-    wb_json_member_str(&w, "languageId", language_id);
+    wb_json_member_str(&w, "languageId", document->language_id);
     wb_json_member_int(&w, "version", document->version);
     wb_json_member_span(&w, "text", wb_text_span(&document->text));
     wb_json_end_object(&w);
     send_params(server, "textDocument/didOpen", &w, &text);
 }
 
-static void send_change(struct wb_server *server, const struct wb_document *document)
+static void send_change(struct wb_server *server, const struct wb_document *document, bool force)
 {
     struct wb_text text;
     struct wb_json_writer w;
@@ -81,6 +81,7 @@ static void send_change(struct wb_server *server, const struct wb_document *docu
     wb_json_end_array(&w);
     if (server->row->want_diagnostics) { /* clangd: now, not after its debounce */
         wb_json_member_bool(&w, "wantDiagnostics", true);
+        wb_json_member_bool(&w, "forceRebuild", force);
     }
     send_params(server, "textDocument/didChange", &w, &text);
 }
@@ -171,6 +172,7 @@ static struct wb_document *open_document(struct wb_server *server, const char *p
     struct wb_document *document = wb_alloc(sizeof(*document));
     document->path = wb_strdup(path);
     document->uri = wb_strdup(wb_path_to_uri(&arena, path));
+    document->language_id = wb_strdup(language_id);
     document->version = 1;
     document->stamp = *stamp;
     document->racy = is_racy(stamp);
@@ -178,8 +180,9 @@ static struct wb_document *open_document(struct wb_server *server, const char *p
     wb_text_add_span(&document->text, text);
     wb_map_set(&server->documents, path, document);
     document->mark = wb_server_mark(server);
+    document->tree_seen = server->tree_changes;
     if (server->wants_open) {
-        send_open(server, document, language_id);
+        send_open(server, document);
     }
     wb_arena_done(&arena);
     return document;
@@ -193,6 +196,21 @@ static void save(struct wb_server *server, struct wb_document *document)
         document->saved_version = document->version;
         send_save(server, document);
     }
+}
+
+/* A file that others include changed. The server is made to look at the document anew: clangd reads
+ * headers again only then. */
+static bool is_outdated(const struct wb_server *server, const struct wb_document *document)
+{
+    return document->tree_seen != server->tree_changes;
+}
+
+static void rebuild(struct wb_server *server, struct wb_document *document)
+{
+    document->version++;
+    document->mark = wb_server_mark(server);
+    document->tree_seen = server->tree_changes;
+    send_change(server, document, true);
 }
 
 /* Takes what is on disk over into the document; sends it if it differs. True: it differed. */
@@ -209,7 +227,7 @@ static bool take_text(struct wb_server *server, struct wb_document *document, st
     document->version++; /* before it is sent: servers echo it */
     document->mark = wb_server_mark(server);
     if (server->sync_kind != 0) {
-        send_change(server, document);
+        send_change(server, document, false);
     }
     save(server, document);
     return true;
@@ -220,12 +238,16 @@ static bool is_as_sent(const struct wb_document *document, const struct wb_file_
     return !document->racy && wb_file_stamp_equal(&document->stamp, stamp);
 }
 
-/* Brings one open document up to date. False: the file is gone or unreadable, and was closed. */
-static bool refresh_document(struct wb_server *server, struct wb_document *document)
+/* Brings one open document up to date. asked: it is asked about now, so that what it includes counts
+ * too. False: the file is gone or unreadable, and was closed. */
+static bool refresh_document(struct wb_server *server, struct wb_document *document, bool asked)
 {
     struct wb_file_stamp stamp;
     enum wb_file_kind kind = wb_file_kind(document->path, &stamp);
     if (kind == WB_FILE_REGULAR && is_as_sent(document, &stamp)) {
+        if (asked && is_outdated(server, document)) {
+            rebuild(server, document);
+        }
         return true;
     }
     struct wb_arena arena;
@@ -236,6 +258,9 @@ static bool refresh_document(struct wb_server *server, struct wb_document *docum
                     read_document(server, &arena, document->path, &text, &stamp, &err) == 0;
     if (readable) {
         take_text(server, document, text, &stamp);
+        if (asked && is_outdated(server, document)) {
+            rebuild(server, document);
+        }
     } else {
         close_document(server, document);
     }
@@ -248,7 +273,7 @@ void wb_server_sync_open(struct wb_server *server)
     pthread_mutex_lock(&server->sync);
     void *document;
     for (size_t cursor = 0; wb_map_next(&server->documents, &cursor, NULL, &document);) {
-        refresh_document(server, document);
+        refresh_document(server, document, false);
     }
     pthread_mutex_unlock(&server->sync);
 }
@@ -257,7 +282,7 @@ static int sync_locked(struct wb_server *server, const char *path, const char *l
                        struct wb_document **ret, struct wb_error *err)
 {
     struct wb_document *document = wb_map_get(&server->documents, path);
-    if (document != NULL && refresh_document(server, document)) {
+    if (document != NULL && refresh_document(server, document, true)) {
         *ret = document;
         return 0;
     }
@@ -405,6 +430,20 @@ static size_t put_watched(struct wb_server *server, struct wb_arena *arena,
     return put;
 }
 
+/* Under the `sync` lock. */
+static void note_tree_changes(struct wb_server *server, const struct wb_file_event_item *items,
+                              size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        for (const char **glob = server->row->rebuild_on; *glob != NULL; glob++) {
+            if (wb_ignore_glob(*glob, items[i].path)) {
+                server->tree_changes++;
+                return;
+            }
+        }
+    }
+}
+
 void wb_server_files_changed(struct wb_server *server, const struct wb_file_event_item *items,
                              size_t n)
 {
@@ -418,6 +457,7 @@ void wb_server_files_changed(struct wb_server *server, const struct wb_file_even
     wb_json_key(&w, "changes");
     wb_json_begin_array(&w);
     pthread_mutex_lock(&server->sync);
+    note_tree_changes(server, items, n);
     size_t put = put_watched(server, &arena, &w, items, n);
     pthread_mutex_unlock(&server->sync);
     wb_json_end_array(&w);

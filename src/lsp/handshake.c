@@ -9,6 +9,8 @@
 #include "base/clock.h"
 #include "sys/path.h"
 
+#define INFO_VERSION_BYTES 80 /* of what a server says of its version */
+
 /* The capabilities that every server gets. Flat text, since it never varies. */
 static const char general_capabilities[] =
     "{\"positionEncodings\":[\"utf-8\",\"utf-16\",\"utf-32\"],"
@@ -158,9 +160,13 @@ static void keep_result(struct wb_server *server, const struct wb_json *result)
     keep_sync(server);
     const char *name = wb_json_str(wb_json_path(result, "serverInfo.name"));
     const char *version = wb_json_str(wb_json_path(result, "serverInfo.version"));
+    if (version != NULL && *version == '{') { /* gopls: all of its build information */
+        version = NULL;
+    }
     if (name != NULL) {
         free(server->info);
-        server->info = version != NULL ? wb_sprintf("%s %s", name, version) : wb_strdup(name);
+        server->info = version != NULL ? wb_sprintf("%s %.*s", name, INFO_VERSION_BYTES, version)
+                                       : wb_strdup(name);
     }
 }
 

@@ -183,6 +183,23 @@ static void look_elsewhere(struct wb_late *late, struct wb_arena *arena, struct 
     }
 }
 
+void wb_late_collect(struct wb_late *late, struct wb_call *call, struct wb_diagnostic_list *news)
+{
+    struct wb_lsp *lsp = late->lsp;
+    struct wb_server **servers;
+    size_t n;
+    settle_all_pending(late, call->arena, news);
+    wb_supervisor_list(lsp->supervisor, call->arena, lsp->workspace, &servers, &n);
+    pthread_mutex_lock(&late->lock);
+    for (size_t i = 0; i < n; i++) {
+        if (has_published(late, call->arena, servers[i])) {
+            look_elsewhere(late, call->arena, servers[i], news);
+        }
+        wb_server_unref(servers[i]);
+    }
+    pthread_mutex_unlock(&late->lock);
+}
+
 static void add_late_data(struct wb_late *late, const struct wb_diagnostic_list *news,
                           struct wb_result *result)
 {
@@ -196,25 +213,13 @@ static void add_late_data(struct wb_late *late, const struct wb_diagnostic_list 
 
 void wb_late_tell(struct wb_late *late, struct wb_call *call, struct wb_result *result)
 {
-    struct wb_lsp *lsp = late->lsp;
     struct wb_diagnostic_list news = {0};
-    struct wb_server **servers;
-    size_t n;
-    settle_all_pending(late, call->arena, &news);
-    wb_supervisor_list(lsp->supervisor, call->arena, lsp->workspace, &servers, &n);
-    pthread_mutex_lock(&late->lock);
-    for (size_t i = 0; i < n; i++) {
-        if (has_published(late, call->arena, servers[i])) {
-            look_elsewhere(late, call->arena, servers[i], &news);
-        }
-        wb_server_unref(servers[i]);
-    }
-    pthread_mutex_unlock(&late->lock);
+    wb_late_collect(late, call, &news);
     if (news.count > 0) {
         wb_diagnostics_sort(&news);
         wb_write_report_separate(&result->text);
         wb_text_add_str(&result->text, "Diagnostics that came since the last write:\n");
-        wb_write_report_list(&news, lsp->workspace, &result->text);
+        wb_write_report_list(&news, late->lsp->workspace, &result->text);
         add_late_data(late, &news, result);
     }
 }

@@ -17,6 +17,8 @@ void wb_late_remember(struct wb_late *late, const char *path, struct wb_server *
 /* The file is written again: forgets it. False: nothing was remembered. */
 bool wb_late_take(struct wb_late *late, const char *path, const struct wb_server *server,
                   bool *ret_baseline);
+/* Adds what came since the last look to the list. */
+void wb_late_collect(struct wb_late *late, struct wb_call *call, struct wb_diagnostic_list *news);
 /* At the end of a result: adds what came since. */
 void wb_late_tell(struct wb_late *late, struct wb_call *call, struct wb_result *result);
 

@@ -75,6 +75,21 @@ void wb_locations_sort(struct wb_location_list *list)
     list->count = kept;
 }
 
+void wb_locations_drop_missing(struct wb_location_list *list)
+{
+    size_t kept = 0;
+    bool is_there = true;
+    for (size_t i = 0; i < list->count; i++) {
+        if (i == 0 || !wb_str_equal(list->items[i].path, list->items[i - 1].path)) {
+            is_there = wb_file_kind(list->items[i].path, NULL) != WB_FILE_MISSING;
+        }
+        if (is_there) {
+            list->items[kept++] = list->items[i];
+        }
+    }
+    list->count = kept;
+}
+
 bool wb_locations_equal(const struct wb_location_list *a, const struct wb_location_list *b)
 {
     if (a->count != b->count) {

@@ -24,6 +24,8 @@ void wb_locations_parse(struct wb_arena *arena, const struct wb_json *answer,
 struct wb_location *wb_locations_add(struct wb_arena *arena, struct wb_location_list *list);
 /* By path and position; the same place is kept once. */
 void wb_locations_sort(struct wb_location_list *list);
+/* Of a sorted list: drops places in files that are gone, which some servers still remember. */
+void wb_locations_drop_missing(struct wb_location_list *list);
 bool wb_locations_equal(const struct wb_location_list *a, const struct wb_location_list *b);
 
 /* Writes text (at most `most` places, then "50 of 213 shown") and data ({"locations": [...],

@@ -13,6 +13,7 @@
 #include "lsp/late.h"
 #include "lsp/lsp.h"
 #include "lsp/write_report.h"
+#include "sys/file.h"
 #include "sys/path.h"
 
 #define WARM_MS 1500
@@ -209,6 +210,18 @@ static void account_open_files(struct wb_on_write *on_write, struct wb_arena *ar
     }
 }
 
+static void account_all_open_files(struct wb_on_write *on_write, struct wb_call *call)
+{
+    struct wb_server **servers;
+    size_t n;
+    wb_supervisor_list(on_write->lsp->supervisor, call->arena, on_write->lsp->workspace, &servers,
+                       &n);
+    for (size_t i = 0; i < n; i++) {
+        account_open_files(on_write, call->arena, servers[i]);
+        wb_server_unref(servers[i]);
+    }
+}
+
 static void take_baselines(void *ctx, size_t i)
 {
     struct group *group = &((struct group *)ctx)[i];
@@ -217,7 +230,6 @@ static void take_baselines(void *ctx, size_t i)
             take_baseline(group, &group->state->targets[k]);
         }
     }
-    account_open_files(group->on_write, &group->arena, group->server);
 }
 
 static size_t make_groups(struct wb_on_write *on_write, struct wb_call *call, struct state *state,
@@ -257,15 +269,13 @@ static void before(void *ctx, struct wb_call *call, const struct wb_commit *comm
     struct state *state = WB_ARENA_NEW(call->arena, struct state);
     *ret_state = state;
     collect_targets(on_write, call, commit, state);
-    if (state->n_targets == 0) {
-        return;
-    }
     int64_t budget_ms = begin_starts(on_write, call, state) ? COLD_MS : WARM_MS;
     state->baseline_deadline_ms = wb_clock_deadline((int64_t)((double)budget_ms * BASELINE_SHARE));
     state->deadline_ms = wb_clock_deadline(budget_ms);
     finish_starts(on_write, call, state, state->baseline_deadline_ms);
     wb_supervisor_catch_up(on_write->lsp->supervisor, on_write->lsp->workspace);
     for_each_server(on_write, call, state, take_baselines);
+    account_all_open_files(on_write, call);
 }
 
 /* After the write. */
@@ -345,6 +355,9 @@ static void check_targets(struct wb_on_write *on_write, struct wb_call *call, st
     for (size_t i = 0; i < state->n_targets; i++) {
         struct target *target = &state->targets[i];
         struct wb_error err;
+        if (wb_file_kind(target->path, NULL) == WB_FILE_MISSING) {
+            wb_server_unref(WB_STEAL(target->server)); /* written, then moved on */
+        }
         if (target->server != NULL &&
             wb_server_sync(target->server, target->path, target->language_id, true, &target->sync,
                            &err) < 0) {
@@ -356,6 +369,9 @@ static void check_targets(struct wb_on_write *on_write, struct wb_call *call, st
     }
     for_each_server(on_write, call, state, wait_for_server);
     for (size_t i = 0; i < state->n_targets; i++) {
+        if (wb_file_kind(state->targets[i].path, NULL) == WB_FILE_MISSING) {
+            continue;
+        }
         *add_answer(call->arena, report) = state->targets[i].answer;
         if (state->targets[i].answered) {
             tell_target(on_write, call, &state->targets[i], report);
@@ -363,8 +379,8 @@ static void check_targets(struct wb_on_write *on_write, struct wb_call *call, st
     }
 }
 
-/* Servers that push tell of other files by themselves; those that are asked have to be asked. What
- * they answer is looked at with the rest at the end of the result. */
+/* Servers that push tell of other files by themselves, unless these have to be looked at anew; those that
+ * are asked have to be asked. */
 static void ask_elsewhere(struct wb_on_write *on_write, struct wb_call *call,
                           const struct state *state, struct wb_server *server)
 {
@@ -381,7 +397,8 @@ static void ask_elsewhere(struct wb_on_write *on_write, struct wb_call *call,
             is_target = wb_str_equal(state->targets[k].path, paths[i]);
         }
         if (!is_target && wb_ledger_knows(on_write->lsp->ledger, paths[i], id) &&
-            wb_server_sync(server, paths[i], "", false, &sync, NULL) == 0) {
+            wb_server_sync(server, paths[i], "", false, &sync, NULL) == 0 &&
+            (sync.sent || wb_server_is_asked(server))) {
             wb_server_diagnose(server, paths[i], &sync, state->deadline_ms, call->cancel,
                                call->arena, &ignored, &answer);
             asked++;
@@ -392,15 +409,15 @@ static void ask_elsewhere(struct wb_on_write *on_write, struct wb_call *call,
 static void ask_all_elsewhere(struct wb_on_write *on_write, struct wb_call *call,
                               const struct state *state)
 {
-    for (size_t i = 0; i < state->n_targets; i++) {
-        struct wb_server *server = state->targets[i].server;
-        bool asked_already = false;
-        for (size_t k = 0; k < i && !asked_already; k++) {
-            asked_already = state->targets[k].server == server;
+    struct wb_server **servers;
+    size_t n;
+    struct wb_lsp *lsp = on_write->lsp;
+    wb_supervisor_list(lsp->supervisor, call->arena, lsp->workspace, &servers, &n);
+    for (size_t i = 0; i < n; i++) {
+        if (wb_server_is_asked(servers[i]) || wb_server_row(servers[i])->rebuild_on[0] != NULL) {
+            ask_elsewhere(on_write, call, state, servers[i]);
         }
-        if (server != NULL && !asked_already && wb_server_is_asked(server)) {
-            ask_elsewhere(on_write, call, state, server);
-        }
+        wb_server_unref(servers[i]);
     }
 }
 
@@ -429,12 +446,14 @@ static void after(void *ctx, struct wb_call *call, const struct wb_commit *commi
         forget_gone(on_write, commit);
         wb_supervisor_catch_up(on_write->lsp->supervisor, on_write->lsp->workspace);
     }
-    if (written && state->n_targets > 0) {
-        struct wb_write_report report = {0};
+    if (written) {
+        struct wb_write_report report = {.n_left_out = state->n_left_out};
         check_targets(on_write, call, state, &report);
         ask_all_elsewhere(on_write, call, state);
-        report.n_left_out = state->n_left_out;
-        wb_write_report_show(&report, on_write->lsp->workspace, result);
+        wb_late_collect(on_write->late, call, &report.news);
+        if (report.n_answers > 0 || report.news.count > 0) {
+            wb_write_report_show(&report, on_write->lsp->workspace, result);
+        }
     }
     release(state);
 }

@@ -146,7 +146,8 @@ int wb_query_ask(struct wb_query *query, struct wb_server *server, const char *m
                               ret, err) < 0) {
             return -1;
         }
-        if (!is_empty(*ret) || !*ret_ready ||
+        bool enough = !is_empty(*ret) && !query->exhaustive;
+        if (enough || !*ret_ready ||
             !wb_server_wait_settled(server, YOUNG_MS, query->deadline_ms, call->cancel)) {
             return 0;
         }

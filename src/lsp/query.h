@@ -13,6 +13,8 @@ struct wb_query {
     const char *path; /* absolute; NULL: a question about the workspace */
     struct wb_candidates candidates;
     int64_t deadline_ms;
+    bool
+        exhaustive; /* an answer of a server that is still young may lack places: ask until it rests */
     struct wb_text refusals; /* why servers could not answer: one sentence each, joined by "; " */
     size_t n_refusals;
 };

@@ -19,12 +19,13 @@ enum wb_server_state { WB_SERVER_STARTING, WB_SERVER_RUNNING, WB_SERVER_STOPPING
 
 /* A file that is open in the server. `text` is what the server has: the file without its BOM. */
 struct wb_document {
-    char *path, *uri;
+    char *path, *uri, *language_id;
     int64_t version;
     struct wb_text text;
     struct wb_file_stamp stamp; /* of the file when text was read */
     bool racy;                  /* read so soon after its change that the stamp proves nothing */
     uint64_t mark;              /* publications before the text was sent */
+    uint64_t tree_seen;         /* changes of the tree (rebuild_on) when it was opened */
     int64_t saved_version;      /* that the server was told is saved; 0: none */
     int64_t saved_ms;           /* when */
     uint64_t used;              /* larger is later */
@@ -78,6 +79,7 @@ struct wb_server {
     pthread_mutex_t sync;
     struct wb_map documents; /* path -> struct wb_document */
     uint64_t use_counter;
+    uint64_t tree_changes; /* files of the row's rebuild_on that changed */
 
     pthread_mutex_t lock;
     pthread_cond_t changed;

@@ -98,6 +98,7 @@ static int ask_edit(struct rename *rename, const struct wb_json **ret, struct wb
     wb_json_member_span(&w, "newName", rename->args->new_name);
     wb_json_end_object(&w);
     bool ready;
+    query->exhaustive = true;
     return wb_query_ask(query, rename->server.server, "textDocument/rename", wb_text_span(&params),
                         ret, &ready, err);
 }
