@@ -1,7 +1,9 @@
 /* commands: the table of sub-commands, and the way from argv to one of them. */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "app/command.h"
 #include "run/nearest.h"
@@ -95,8 +97,22 @@ static int run_command(struct wb_arena *arena, const struct wb_command *command,
     return command->run(&options, operands, n);
 }
 
+/* A file that is opened later must not become standard output. */
+static void open_standard_descriptors(void)
+{
+    for (int fd = 0; fd <= 2; fd++) {
+        if (fcntl(fd, F_GETFD) < 0) {
+            int opened = open("/dev/null", O_RDWR);
+            if (opened != fd) {
+                abort(); /* the lowest free number: it is this one */
+            }
+        }
+    }
+}
+
 int wb_commands_main(int argc, char **argv)
 {
+    open_standard_descriptors();
     WB_AUTO(wb_arena_done) struct wb_arena arena;
     wb_arena_init(&arena);
     signal(SIGPIPE, SIG_IGN); /* a reader that goes away is an error of the write */

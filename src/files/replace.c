@@ -15,13 +15,15 @@ struct hits {
     size_t n, capacity;
 };
 
-static struct hits find_hits(struct wb_arena *arena, struct wb_span content, struct wb_span needle)
+/* overlapping: places that share bytes count each, as they do for whoever must choose one. */
+static struct hits find_hits(struct wb_arena *arena, struct wb_span content, struct wb_span needle,
+                             bool overlapping)
 {
     struct hits hits = {0};
     size_t at = 0;
     while ((at = wb_span_find(content, needle, at)) != SIZE_MAX) {
         *WB_ARENA_PUSH(arena, hits.offsets, hits.n, hits.capacity) = at;
-        at += needle.len;
+        at += overlapping ? 1 : needle.len;
     }
     return hits;
 }
@@ -71,7 +73,7 @@ static bool match_unended(struct wb_span content, struct wb_span *old_text,
 
 /* Brings both texts into the form in which the file has them. False: there is no hit. */
 static bool match(struct wb_arena *arena, struct wb_span content, struct wb_span *old_text,
-                  struct wb_span *new_text, struct hits *ret)
+                  struct wb_span *new_text, bool overlapping, struct hits *ret)
 {
     enum wb_line_end ends = wb_file_line_end(content);
     bool forms[] = {ends == WB_LINE_CRLF, true};
@@ -79,9 +81,9 @@ static bool match(struct wb_arena *arena, struct wb_span content, struct wb_span
     for (size_t i = 0; i < n_forms; i++) {
         struct wb_span old = with_line_ends(arena, *old_text, forms[i]);
         struct wb_span new = with_line_ends(arena, *new_text, forms[i]);
-        *ret = find_hits(arena, content, old);
+        *ret = find_hits(arena, content, old, overlapping);
         if (ret->n == 0 && match_unended(content, &old, &new)) {
-            *ret = find_hits(arena, content, old);
+            *ret = find_hits(arena, content, old, overlapping);
         }
         if (ret->n != 0) {
             *old_text = old;
@@ -231,7 +233,7 @@ int wb_replace_text(struct wb_arena *arena, struct wb_span content, const char *
                     struct wb_replacement *ret, struct wb_error *err)
 {
     struct hits hits;
-    if (!match(arena, content, &old_text, &new_text, &hits)) {
+    if (!match(arena, content, &old_text, &new_text, !all, &hits)) {
         return refuse_none(content, shown, old_text, err);
     }
     struct wb_replacement found = {.count = hits.n};

@@ -337,3 +337,15 @@ def test_every_call_shows_in_the_transcript(werkbank, workspace):
     text = json.dumps(werkbank.transcripts())
     for word in ("a.txt", "absent.txt", "nonsense", "shell"):
         assert word in text
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_descriptors(tmp_path, closed):
+    # Nothing that is opened later may become standard output: an answer went into the transcript.
+    (tmp_path / "a.txt").write_text("hello\n")
+    call = f'exec "$0" call --workspace "$1" shell --allow exec \'{{"command": "cat a.txt"}}\' {closed}'
+    finished = subprocess.run(["sh", "-c", call, str(BINARY), tmp_path], timeout=60)
+    assert finished.returncode == 0
+    serve = f'exec "$0" serve --workspace "$1" {closed} <&-'
+    finished = subprocess.run(["sh", "-c", serve, str(BINARY), tmp_path], timeout=60)
+    assert finished.returncode == 0

@@ -119,6 +119,14 @@ def test_edit_needs_one_hit(here):
     assert here.get("a.txt") == b"y\ny\n"
 
 
+def test_edit_counts_places_that_overlap(here):
+    here.put("a.txt", "aaa\n")
+    assert "replace_all" in here.error("edit", path="a.txt", old_text="aa", new_text="b")
+    assert here.get("a.txt") == b"aaa\n"
+    here.ok("edit", path="a.txt", old_text="aa", new_text="b", replace_all=True)
+    assert here.get("a.txt") == b"ba\n"
+
+
 # --- apply_patch ---
 
 PATCH = """\
