@@ -227,8 +227,13 @@ def test_row_starts_and_answers(werkbank, tmp_path, name):
     # First of its conflict group, whatever else is installed.
     config.write_text(json.dumps({"servers": [{"id": name, "priority": -1}]}))
     session = werkbank.session(project.root, "--config", config)
-    result = session.ok("lsp", **question)
-    assert word.lower() in result.text.lower(), result
+    result = session.call("lsp", **question)
+    for _ in range(3):
+        # A server that went down (biome's daemon does when the machine is busy) starts again.
+        if "exited with" not in result.text:
+            break
+        result = session.call("lsp", **question)
+    assert not result.is_error and word.lower() in result.text.lower(), result
     if question["action"] == "diagnostics":
         states = {one["name"]: one["state"] for one in result.data["servers"]}
         assert states[name] == "findings", result
