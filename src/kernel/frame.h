@@ -35,6 +35,10 @@
  * host knows where among the text a picture belongs, and that it has all text of a cell. Text that
  * comes between cells is background output, told with the next result.
  *
+ * Node.js cannot move descriptors: there a shell does it before node starts, and gives it 8 and 9,
+ *   sh -c 'exec "$0" "$@" 8<&0 9>&1 0</dev/null 1>&2' node -e LOADER NONCE
+ * with kernel/javascript/loader.js as LOADER, which reads the source from 8.
+ *
  * A cell that the host interrupts ends with DONE like any other. The kernel reads frames in a thread
  * of its own, so INTERRUPT and TOOL_RESULT are taken while a cell runs. End of file on 0 ends the
  * kernel and its process group at once. */
