@@ -5,8 +5,8 @@
 
 #include "base/limits.h"
 #include "base/map.h"
-#include "lsp/usable.h"
 #include "run/table.h"
+#include "run/usable.h"
 #include "sys/file.h"
 #include "sys/path.h"
 #include "sys/walk.h"
@@ -145,42 +145,10 @@ bool wb_server_row_serves(const struct wb_server_row *row, const struct wb_langu
 
 /* Roots. */
 
-/* Calls the folder of the file, then each parent up to the workspace. */
-static char *next_folder(struct wb_arena *arena, const char *workspace, char *folder)
-{
-    return wb_str_equal(folder, workspace) ? NULL : wb_path_dir(arena, folder);
-}
-
-static char *first_folder(struct wb_arena *arena, const char *workspace, const char *path)
-{
-    if (!wb_path_is_inside(path, workspace)) {
-        return NULL;
-    }
-    bool is_folder = wb_str_equal(path, workspace) || wb_file_kind(path, NULL) == WB_FILE_FOLDER;
-    return is_folder ? wb_arena_strdup(arena, path) : wb_path_dir(arena, path);
-}
-
 char *wb_server_row_root(struct wb_arena *arena, const struct wb_server_row *row,
                          const char *workspace, const char *path, const char **ret_marker)
 {
-    char *nearest = NULL, *outermost = NULL;
-    const char *near_marker = NULL, *outer_marker = NULL;
-    for (char *folder = first_folder(arena, workspace, path); folder != NULL;
-         folder = next_folder(arena, workspace, folder)) {
-        const char *marker = wb_usable_marker(arena, folder, row->outer_markers);
-        if (marker != NULL) {
-            outermost = folder;
-            outer_marker = marker;
-        }
-        if (nearest == NULL && (marker = wb_usable_marker(arena, folder, row->markers)) != NULL) {
-            nearest = folder;
-            near_marker = marker;
-        }
-    }
-    if (ret_marker != NULL) {
-        *ret_marker = outermost != NULL ? outer_marker : near_marker;
-    }
-    return outermost != NULL ? outermost : nearest;
+    return wb_usable_root(arena, workspace, path, row->markers, row->outer_markers, ret_marker);
 }
 
 const char *const *wb_server_row_command(struct wb_arena *arena, const struct wb_server_row *row,

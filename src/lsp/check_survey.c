@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/map.h"
-#include "lsp/usable.h"
+#include "run/usable.h"
 #include "sys/file.h"
 #include "sys/path.h"
 #include "sys/walk.h"

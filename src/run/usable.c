@@ -1,5 +1,5 @@
 /* usable: see usable.h. */
-#include "lsp/usable.h"
+#include "run/usable.h"
 
 #include <dirent.h>
 
@@ -56,6 +56,44 @@ const char *wb_usable_marker(struct wb_arena *arena, const char *folder, const c
         }
     }
     return NULL;
+}
+
+/* Calls the folder of the file, then each parent up to the workspace. */
+static char *next_folder(struct wb_arena *arena, const char *workspace, char *folder)
+{
+    return wb_str_equal(folder, workspace) ? NULL : wb_path_dir(arena, folder);
+}
+
+static char *first_folder(struct wb_arena *arena, const char *workspace, const char *path)
+{
+    if (!wb_path_is_inside(path, workspace)) {
+        return NULL;
+    }
+    bool is_folder = wb_str_equal(path, workspace) || wb_file_kind(path, NULL) == WB_FILE_FOLDER;
+    return is_folder ? wb_arena_strdup(arena, path) : wb_path_dir(arena, path);
+}
+
+char *wb_usable_root(struct wb_arena *arena, const char *workspace, const char *path,
+                     const char **markers, const char **outer_markers, const char **ret_marker)
+{
+    char *nearest = NULL, *outermost = NULL;
+    const char *near_marker = NULL, *outer_marker = NULL;
+    for (char *folder = first_folder(arena, workspace, path); folder != NULL;
+         folder = next_folder(arena, workspace, folder)) {
+        const char *marker = wb_usable_marker(arena, folder, outer_markers);
+        if (marker != NULL) {
+            outermost = folder;
+            outer_marker = marker;
+        }
+        if (nearest == NULL && (marker = wb_usable_marker(arena, folder, markers)) != NULL) {
+            nearest = folder;
+            near_marker = marker;
+        }
+    }
+    if (ret_marker != NULL) {
+        *ret_marker = outermost != NULL ? outer_marker : near_marker;
+    }
+    return outermost != NULL ? outermost : nearest;
 }
 
 const char *const *wb_usable_local_folders(struct wb_arena *arena, const char **local,

@@ -1,13 +1,18 @@
-/* usable: the two tests that rows of servers and of project checks share: is a root marker there,
- * and does a program resolve. Asks the disk at each call. Any thread. */
-#ifndef WB_LSP_USABLE_H
-#define WB_LSP_USABLE_H
+/* usable: the two tests that rows of servers, debug adapters and project checks share: is a root
+ * marker there, and does a program resolve. Asks the disk at each call. Any thread. */
+#ifndef WB_RUN_USABLE_H
+#define WB_RUN_USABLE_H
 
 #include "base/arena.h"
 
 /* The first marker that the folder has: a name, a path below it, a name with '*', or
  * a name and a text that it must hold ("Cargo.toml#[workspace]"). Or NULL. */
 const char *wb_usable_marker(struct wb_arena *arena, const char *folder, const char **markers);
+
+/* The root for a file or folder below the workspace: the folder of the outermost outer marker, else of
+ * the nearest marker. NULL: no marker. *ret_marker (may be NULL) is its name. */
+char *wb_usable_root(struct wb_arena *arena, const char *workspace, const char *path,
+                     const char **markers, const char **outer_markers, const char **ret_marker);
 
 /* The project-local folders of a row as absolute paths: below the root, then below each parent up
  * to the workspace. NULL-terminated. */
