@@ -40,6 +40,13 @@
 #define WB_CHECK_OUTPUT_BYTES_MAX (64 * WB_MIB) /* each of stdout and stderr of one program */
 #define WB_CHECK_FINDINGS_MAX 10000             /* of one program */
 
+/* kernels */
+#define WB_KERNEL_CODE_BYTES_MAX (8 * WB_MIB)
+#define WB_KERNEL_OUTPUT_BYTES_MAX (4 * WB_MIB)      /* of a cell, in memory: head and tail */
+#define WB_KERNEL_SPILL_BYTES_MAX (1024 * WB_MIB)    /* of a cell, in its file */
+#define WB_KERNEL_BACKGROUND_BYTES_MAX (16 * WB_KIB) /* between two cells */
+#define WB_KERNEL_MARKS_MAX 4096                     /* of a cell, remembered */
+
 /* calls */
 #define WB_CALL_ARGUMENT_BYTES_MAX (64 * WB_MIB)
 #define WB_RESULT_TEXT_BYTES_MAX (64 * WB_KIB) /* text for the model; data is whole */

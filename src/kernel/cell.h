@@ -25,19 +25,30 @@ enum wb_cell_stop {
     WB_CELL_STOP_RESET,    /* somebody else's reset */
 };
 
+/* Where in the text a mark was. */
+struct wb_cell_mark {
+    uint64_t mark, offset;
+};
+
 struct wb_cell {
     enum wb_cell_status status;
     enum wb_cell_stop stop;
     bool ending; /* the cell ended the kernel itself: exit() */
     struct wb_output output;
     struct wb_displays displays;
+    struct wb_cell_mark *marks; /* rising */
+    size_t n_marks, marks_capacity;
+    struct wb_text background;                    /* printed between the cell before and this one */
     char *error_name, *error_message, *traceback; /* NULL: none */
     char *cwd;                                    /* at its end; NULL: not told */
     char *death;                                  /* a clause: how the kernel ended; NULL */
-    int64_t took_ms;
 };
 
 void wb_cell_init(struct wb_cell *cell, const char *spill_path);
 void wb_cell_done(struct wb_cell *cell);
+/* The text has come to this mark. */
+void wb_cell_mark(struct wb_cell *cell, uint64_t mark);
+/* Where the text of a mark ends; 0, and marks that never came: where all of it ends. */
+uint64_t wb_cell_offset(const struct wb_cell *cell, uint64_t mark);
 
 #endif

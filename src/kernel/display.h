@@ -23,7 +23,7 @@ struct wb_display {
     struct wb_text text;   /* for the model; empty where the picture says all */
     char *mime;            /* of the picture; NULL: none */
     struct wb_text bytes;  /* of the picture */
-    struct wb_text others; /* for the transcript: members of a JSON object, without braces */
+    struct wb_text others; /* for the transcript: a JSON object of its other forms, or empty */
 };
 
 struct wb_displays {
@@ -41,6 +41,7 @@ void wb_displays_done(struct wb_displays *displays);
 WB_MUST_CHECK int wb_displays_take(struct wb_displays *displays, struct wb_span payload,
                                    bool is_value, struct wb_error *err);
 /* A picture that comes without a bundle: of a bridged call. */
-void wb_displays_add_picture(struct wb_displays *displays, const char *mime, struct wb_span bytes);
+void wb_displays_add_picture(struct wb_displays *displays, uint64_t mark, const char *mime,
+                             struct wb_span bytes);
 
 #endif

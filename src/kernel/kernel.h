@@ -77,7 +77,7 @@ void wb_kernel_kill(struct wb_kernel *kernel, enum wb_cell_stop why);
 
 /* A call is outstanding (+1), or not any more (-1): the budget stands still, or begins anew. */
 void wb_kernel_hold(struct wb_kernel *kernel, int change);
-/* Sends TOOL_RESULT if this cell still runs; else drops it. */
+/* Sends TOOL_RESULT. Of a cell that is over the kernel drops it, and a dead kernel hears nothing. */
 void wb_kernel_answer(struct wb_kernel *kernel, uint32_t cell, uint32_t call,
                       struct wb_span payload);
 /* A picture of a call's result, for the running cell. */

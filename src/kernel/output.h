@@ -22,23 +22,25 @@ struct wb_output {
     struct wb_text line; /* the last line, which a carriage return may still begin anew */
     bool carriage_return;
     struct wb_text unspilled; /* as it came, until there is a spill file */
-    char *spill_path;         /* NULL: none is wanted */
+    char *spill_path;         /* NULL: none is wanted, or it could not be written */
     int spill_fd;             /* -1: none yet */
     uint64_t spilled_bytes;
-    bool spill_failed, spill_cut;
+    bool spill_is_wanted; /* somebody was told of it: it stays */
 };
 
 /* spill_path may be NULL; copied. */
 void wb_output_init(struct wb_output *output, size_t kept_bytes, const char *spill_path);
-void wb_output_done(struct wb_output *output); /* the spill file stays */
+void wb_output_done(struct wb_output *output);
 void wb_output_add(struct wb_output *output, const char *ptr, size_t len);
 /* Where the text ends now; what is there is not folded any more. */
 uint64_t wb_output_offset(struct wb_output *output);
-/* The path of the file with everything, or NULL: all of it is kept, or the disk failed. */
-const char *wb_output_spill(const struct wb_output *output);
+/* The path of the file that has everything, which stays then; NULL: there is none. *ret_is_whole:
+ * false where the file reached its own limit. */
+const char *wb_output_spill(struct wb_output *output, bool *ret_is_whole);
 
 /* Appends what is kept between two offsets as valid UTF-8, with "[... N bytes left out ...]" where
  * something is missing. */
-void wb_output_print(struct wb_output *output, uint64_t from, uint64_t to, struct wb_text *out);
+void wb_output_print(const struct wb_output *output, uint64_t from, uint64_t to,
+                     struct wb_text *out);
 
 #endif
