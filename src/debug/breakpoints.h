@@ -42,7 +42,6 @@ struct wb_breakpoints {
     struct wb_breakpoint *items; /* by path, then line; functions last */
     size_t count, capacity;
     char **exceptions; /* filter ids, NULL-terminated; NULL: the adapter's defaults */
-    uint64_t serial;   /* raised by every change that an adapter must be told of */
 };
 
 /* One breakpoint as asked for. Texts may be NULL or empty: none. hit: "3", ">=3", "%3". */
@@ -70,6 +69,7 @@ void wb_breakpoints_reset(struct wb_breakpoints *table);
 
 /* The paths that have any, each once; start with *cursor 0. */
 const char *wb_breakpoints_next_path(const struct wb_breakpoints *table, size_t *cursor);
+bool wb_breakpoints_has_functions(const struct wb_breakpoints *table);
 /* The arguments of setBreakpoints for the path, or of setFunctionBreakpoints for NULL. Conditions and
  * log messages only as far as the adapter can. */
 void wb_breakpoints_request(const struct wb_breakpoints *table, const char *path,

@@ -30,6 +30,7 @@ const char *wb_target_kind_name(enum wb_target_kind kind); /* "source": the key 
 enum wb_attach_kind { WB_ATTACH_PORT, WB_ATTACH_PID, WB_ATTACH_KINDS };
 
 struct wb_adapter_template {
+    const char **words;              /* more words for the command */
     const struct wb_json *arguments; /* with placeholders (template.h); NULL: this cannot be done */
     bool is_attach; /* sent as an attach request, though we started the debuggee (rdbg) */
     bool is_direct; /* no adapter is started: what listens on the port speaks DAP (debugpy) */
@@ -38,13 +39,15 @@ struct wb_adapter_template {
 struct wb_adapter_row {
     const char *id, *name;
     const char **languages;       /* ids of run/languages.h */
+    const char **extensions;      /* of programs that are no language's source (".dll") */
     const char **markers;         /* names, or globs within one name */
     const char *const **commands; /* candidates, with placeholders in the words */
     const char **local;           /* project-local folders looked into first */
     bool every_program; /* try each program of that name on PATH, not only the first (python3) */
+    const char **needs; /* other programs on PATH that it cannot do without (gdb) */
     const char **probe; /* words behind the program; status 0: the adapter is installed there */
     int64_t priority;   /* among rows that can do the same, smaller first */
-    bool go_binaries;   /* its binaries are Go's; other rows take these too, but later */
+    bool go_binaries;   /* it takes executables made by Go, and no others */
     enum wb_adapter_transport transport;
     struct wb_adapter_template launch[WB_TARGET_KINDS], attach[WB_ATTACH_KINDS];
     const struct wb_json *initialize; /* more members of the initialize request; or NULL */
@@ -55,6 +58,7 @@ struct wb_adapter_row {
 
     /* Quirks (docs/internals/debugger.md names the versions). */
     bool child_sessions;      /* asks for a second connection by startDebugging */
+    bool stops_at_start;      /* of itself: passed over unless that was asked for */
     bool output_by_pipe;      /* the debuggee writes to the adapter's own stdout and stderr */
     bool keeps_breakpoints;   /* an empty list does not clear a file: stops there are passed over */
     const char **exit_text;   /* words in its output behind which the exit code stands */
@@ -73,6 +77,8 @@ const struct wb_languages *wb_adapters_languages(const struct wb_adapters *adapt
 /* Rows in order of priority, then id; start with *cursor 0. */
 const struct wb_adapter_row *wb_adapters_next(const struct wb_adapters *adapters, size_t *cursor);
 const struct wb_adapter_row *wb_adapters_find(const struct wb_adapters *adapters, const char *id);
-bool wb_adapter_row_speaks(const struct wb_adapter_row *row, const struct wb_language *language);
+/* Is a file of this language (id, may be NULL) and name (may be NULL) the row's? */
+bool wb_adapter_row_speaks(const struct wb_adapter_row *row, const char *language,
+                           const char *path);
 
 #endif

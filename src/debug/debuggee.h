@@ -50,6 +50,7 @@ struct wb_debuggee {
     struct wb_stop stop; /* the last one; stays readable after the end */
     uint64_t moves;      /* counts our continues and steps */
     bool pausing;        /* we asked for a pause and have not seen its stop */
+    bool entering;       /* the first stop is the one at the entry that was asked for */
     bool terminated;     /* the adapter said so */
     bool has_exit_code;
     int64_t exit_code;
@@ -79,11 +80,11 @@ void wb_debuggee_started(struct wb_debuggee *debuggee);
 uint64_t wb_debuggee_move(struct wb_debuggee *debuggee);
 /* The adapter refused that move: stopped again, unless something else happened since. */
 void wb_debuggee_unmove(struct wb_debuggee *debuggee, uint64_t move);
-/* judging -> stopped: the stop is one for the agent. */
-void wb_debuggee_settle(struct wb_debuggee *debuggee);
-/* judging -> running: it is none; we continue. False: somebody asked for a pause meanwhile, and it is
- * stopped. */
-bool wb_debuggee_pass_over(struct wb_debuggee *debuggee);
+/* judging -> stopped: the stop of this epoch is one for the agent. A newer one, or the end, stays. */
+void wb_debuggee_settle(struct wb_debuggee *debuggee, uint64_t epoch);
+/* judging -> running: it is none; we continue. False: it is not judging this stop any more, or
+ * somebody asked for a pause meanwhile and it is stopped. */
+bool wb_debuggee_pass_over(struct wb_debuggee *debuggee, uint64_t epoch);
 /* The end, whatever the state; the first reason stays. */
 void wb_debuggee_end(struct wb_debuggee *debuggee, const char *reason);
 

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 
-#define WB_HANDLES_MAX 100000 /* of one stop */
+#define WB_HANDLES_MAX 10000 /* of one stop */
 
 enum wb_handle_kind { WB_HANDLE_FRAME, WB_HANDLE_SCOPE, WB_HANDLE_CHILD };
 

@@ -16,7 +16,4 @@ struct wb_program {
 /* Looks at an absolute path. The error says what it is instead of a program. */
 WB_MUST_CHECK int wb_program_look(const char *path, struct wb_program *ret, struct wb_error *err);
 
-/* The same on bytes of an ELF file's section names; for tests and fuzzers. */
-void wb_program_read_elf(struct wb_span file, struct wb_program *ret);
-
 #endif

@@ -10,7 +10,8 @@ struct wb_template_values {
     const char *program;       /* {program} */
     const char *const *args;   /* {args}: an array; in a command's words: spliced; {args_line}: one
                                  string, quoted for a shell */
-    const char *cwd;           /* {cwd} */
+    const char *cwd;           /* {cwd}: never NULL */
+    const char *cwd_given;     /* {cwd_given}: as the agent gave it */
     const struct wb_json *env; /* {env}: an object; {env_list}: ["A=b"] */
     const char *root;          /* {root}: the folder of the marker */
     const char *interpreter;   /* {interpreter} */
@@ -21,7 +22,8 @@ struct wb_template_values {
 };
 
 /* Does it ask for the placeholder ("{scratch}") anywhere? */
-bool wb_template_asks(const struct wb_json *arguments, const char *placeholder);
+bool wb_template_asks(struct wb_arena *arena, const struct wb_json *arguments,
+                      const char *placeholder);
 /* The arguments as JSON text. */
 struct wb_span wb_template_fill(struct wb_arena *arena, const struct wb_json *arguments,
                                 const struct wb_template_values *values);
