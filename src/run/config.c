@@ -6,12 +6,13 @@
 #include <stdlib.h>
 
 #include "run/nearest.h"
+#include "run/table.h"
 #include "run/tool.h"
 #include "run/trust.h"
 #include "sys/file.h"
 #include "sys/path.h"
 
-enum key_kind { KEY_INT, KEY_TIER, KEY_ROWS };
+enum key_kind { KEY_INT, KEY_TIER, KEY_STRING, KEY_STRINGS, KEY_ROWS };
 
 /* Every key, so that a typing mistake is told. docs/man/werkbank-config.5 explains them. */
 static const struct key {
@@ -28,6 +29,16 @@ static const struct key {
     {"lsp.idle_stop_s", KEY_INT, 1, 7 * 24 * 3600, false},
     {"lsp.start_timeout_s", KEY_INT, 1, 3600, false},
     {"lsp.request_timeout_s", KEY_INT, 1, 3600, false},
+    {"eval.python", KEY_STRING, 0, 0, true},
+    {"eval.node", KEY_STRING, 0, 0, true},
+    {"eval.secret_names", KEY_STRINGS, 0, 0, true},
+    {"eval.start_timeout_s", KEY_INT, 1, 3600, false},
+    {"eval.inactivity_s", KEY_INT, 0, 24 * 3600, false},
+    {"eval.limit_s", KEY_INT, 0, 7 * 24 * 3600, false},
+    {"eval.memory_mb", KEY_INT, 0, 1 << 24, false},
+    {"capsule.exec_prefix", KEY_STRINGS, 0, 0, true},
+    {"capsule.probe", KEY_STRINGS, 0, 0, true},
+    {"capsule.workspace", KEY_STRING, 0, 0, true},
 };
 
 struct wb_config {
@@ -86,6 +97,17 @@ static int check_rows(const struct key *key, const struct wb_json *value, struct
     return 0;
 }
 
+static int check_strings(const struct key *key, const struct wb_json *value, struct wb_error *err)
+{
+    bool is_good = wb_json_type(value) == WB_JSON_ARRAY;
+    for (struct wb_json_iter it = wb_json_iter(value); is_good && wb_json_next(&it);) {
+        is_good = wb_json_str(it.value) != NULL;
+    }
+    return is_good ? 0
+                   : wb_error_set(err, WB_ERROR_INVALID, "`%s` must be an array of strings",
+                                  key->dotted);
+}
+
 static int check_value(const struct key *key, const struct wb_json *value, struct wb_error *err)
 {
     int64_t number;
@@ -104,6 +126,13 @@ static int check_value(const struct key *key, const struct wb_json *value, struc
                                 "`%s` must be \"read\", \"write\" or \"exec\"", key->dotted);
         }
         return 0;
+    case KEY_STRING:
+        if (wb_json_str(value) == NULL) {
+            return wb_error_set(err, WB_ERROR_INVALID, "`%s` must be a string", key->dotted);
+        }
+        return 0;
+    case KEY_STRINGS:
+        return check_strings(key, value, err);
     case KEY_ROWS:
         return check_rows(key, value, err);
     }
@@ -339,6 +368,14 @@ const char *wb_config_str(const struct wb_config *config, const char *dotted, co
 {
     assert(find_key(dotted) != NULL);
     return wb_json_str_or(wb_json_path(config->root, dotted), otherwise);
+}
+
+const char **wb_config_strings(const struct wb_config *config, struct wb_arena *arena,
+                               const char *dotted)
+{
+    assert(find_key(dotted) != NULL);
+    const struct wb_json *array = wb_json_path(config->root, dotted);
+    return array != NULL ? wb_table_strings(arena, array) : NULL;
 }
 
 bool wb_config_trusted(const struct wb_config *config)

@@ -33,6 +33,9 @@ const struct wb_json *wb_config_root(const struct wb_config *config);
 int64_t wb_config_int(const struct wb_config *config, const char *dotted, int64_t otherwise);
 const char *wb_config_str(const struct wb_config *config, const char *dotted,
                           const char *otherwise);
+/* An array of strings, NULL-terminated, in the arena; NULL when it is not set. */
+const char **wb_config_strings(const struct wb_config *config, struct wb_arena *arena,
+                               const char *dotted);
 /* May code of the project's own run (build scripts), and is its configuration believed? */
 bool wb_config_trusted(const struct wb_config *config);
 /* A project file was there and was not believed: the sentence that says so. NULL otherwise. */

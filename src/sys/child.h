@@ -29,7 +29,7 @@ struct wb_child_status {
 struct wb_child_options {
     const char *const *argv; /* NULL-terminated; argv[0] as wb_path_find_program gave it */
     const char *const
-        *env;        /* NAME=value added to or replacing ours, NULL-terminated; may be NULL */
+        *env;        /* NAME=value added to or replacing ours, NAME alone removes it; may be NULL */
     const char *cwd; /* NULL: ours */
     const char *const *prefix;    /* exec prefix (the capsule), NULL-terminated; may be NULL */
     int64_t memory_bytes;         /* of the whole tree, measured ten times a second; 0: no limit */

@@ -114,18 +114,19 @@ static size_t count_strings(const char *const *strings)
     return n;
 }
 
+/* By NAME=value, or removed by NAME alone. */
 static bool is_replaced(const char *entry, const char *const *by)
 {
-    size_t name_len = strcspn(entry, "=") + 1;
+    size_t name_len = strcspn(entry, "=");
     for (size_t i = 0; by != NULL && by[i] != NULL; i++) {
-        if (strncmp(entry, by[i], name_len) == 0) {
+        if (strcspn(by[i], "=") == name_len && strncmp(entry, by[i], name_len) == 0) {
             return true;
         }
     }
     return false;
 }
 
-/* Ours without what is replaced, then theirs. The array is the caller's, the strings are not. */
+/* Ours without what is replaced or removed, then theirs. The array is the caller's, the strings are not. */
 static const char **merge_environment(const char *const *added)
 {
     const char *const *ours = (const char *const *)environ;
@@ -138,7 +139,9 @@ static const char **merge_environment(const char *const *added)
         }
     }
     for (size_t i = 0; added != NULL && added[i] != NULL; i++) {
-        merged[n++] = added[i];
+        if (strchr(added[i], '=') != NULL) {
+            merged[n++] = added[i];
+        }
     }
     return merged;
 }

@@ -145,7 +145,7 @@ static void expect_output(const char *mode, const char *arg, const struct wb_chi
 
 static void environment_folder_and_prefix(void **state)
 {
-    const char *const env[] = {"WB_TEST_A=new", "WB_TEST_C=added", NULL};
+    const char *const env[] = {"WB_TEST_A=new", "WB_TEST_C=added", "WB_TEST_E", NULL};
     const char *const prefix[] = {"env", "-u", "WB_TEST_C", "WB_TEST_D=from prefix", NULL};
     struct wb_child_options options = {.env = env};
     struct wb_child_options moved = {.cwd = "/usr"};
@@ -153,10 +153,13 @@ static void environment_folder_and_prefix(void **state)
     (void)state;
     setenv("WB_TEST_A", "old", 1);
     setenv("WB_TEST_AB", "kept", 1);
+    setenv("WB_TEST_E", "secret", 1);
     expect_output("environment", "WB_TEST_A", &options, "new\n");
     expect_output("environment", "WB_TEST_AB", &options, "kept\n");
     expect_output("environment", "WB_TEST_C", &options, "added\n");
     expect_output("environment", "WB_TEST_C", NULL, "(none)\n");
+    expect_output("environment", "WB_TEST_E", NULL, "secret\n");
+    expect_output("environment", "WB_TEST_E", &options, "(none)\n");
     expect_output("environment", "WB_TEST_D", &prefixed, "from prefix\n");
     expect_output("environment", "WB_TEST_C", &prefixed, "(none)\n");
     expect_output("cwd", NULL, &moved, "/usr\n");
