@@ -1,0 +1,59 @@
+/* grammar: which languages can be searched by structure, and what the pattern compiler must know of
+ * each: the parser, the scaffolds that a fragment is tried in, how a placeholder is spelt.
+ *
+ * All of it is the member "grammar" of a row of catalogue/languages.json (catalogue/README.md says
+ * what each key means). Immutable after loading; any thread. */
+#ifndef WB_AST_GRAMMAR_H
+#define WB_AST_GRAMMAR_H
+
+#include <tree_sitter/api.h>
+
+#include "run/languages.h"
+
+/* One rung of the ladder: text around the fragment that makes a whole file of it. */
+struct wb_context {
+    const char *name; /* "statement" */
+    const char *prefix, *suffix;
+};
+
+/* How a metavariable is spelt while the pattern is parsed. */
+enum wb_placeholder {
+    WB_PLACEHOLDER_BARE,   /* wbzaa */
+    WB_PLACEHOLDER_UPPER,  /* Wbzaa */
+    WB_PLACEHOLDER_DOLLAR, /* $wbzaa */
+    WB_PLACEHOLDER_QUOTED, /* "wbzaa" */
+    WB_PLACEHOLDER_STYLES,
+};
+
+struct wb_grammar {
+    const struct wb_language *language;
+    const TSLanguage *parser;
+    enum wb_placeholder placeholders[WB_PLACEHOLDER_STYLES]; /* in the order of trying */
+    size_t n_placeholders;
+    struct wb_context *contexts; /* in the order of trying */
+    size_t n_contexts;
+    uint64_t *joins;   /* one a context: bits of the later contexts that join it */
+    TSSymbol *postfix; /* kinds that go on an expression in its siblings (Dart's selectors) */
+    size_t n_postfix;
+    TSSymbol *optional; /* tokens that may be left out at the end of a node (a semicolon) */
+    size_t n_optional;
+    const char **literals; /* $NAME that is a name of the language: PHP's $_GET; NULL-terminated */
+    bool ignores_case;     /* of keywords: they are no required tokens then */
+};
+
+struct wb_grammars;
+
+/* Built-in grammars, and the user's own: rows whose "grammar" has "library", the path of a shared
+ * object with tree_sitter_<parser>. A library that cannot be used is an error that says why. */
+struct wb_grammars *wb_grammars_load(const struct wb_languages *languages, struct wb_error *err);
+void wb_grammars_free(struct wb_grammars *grammars); /* NULL is allowed */
+
+const struct wb_grammar *wb_grammars_find(const struct wb_grammars *grammars, const char *id);
+const struct wb_grammar *wb_grammars_of(const struct wb_grammars *grammars,
+                                        const struct wb_language *language);
+const struct wb_grammar *wb_grammars_next(const struct wb_grammars *grammars, size_t *cursor);
+
+bool wb_grammar_is_postfix(const struct wb_grammar *grammar, TSSymbol kind);
+bool wb_grammar_is_optional(const struct wb_grammar *grammar, TSSymbol kind);
+
+#endif
