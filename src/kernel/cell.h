@@ -35,6 +35,7 @@ struct wb_cell {
     enum wb_cell_stop stop;
     bool ending; /* the cell ended the kernel itself: exit() */
     struct wb_output output;
+    uint64_t text_bytes; /* of the output that are the cell's: to its last mark */
     struct wb_displays displays;
     struct wb_cell_mark *marks; /* rising */
     size_t n_marks, marks_capacity;

@@ -276,8 +276,8 @@ void wb_kernel_describe_end(struct wb_kernel *kernel, struct wb_text *out)
     const struct wb_child_status *status = &kernel->status;
     if (kernel->broken != NULL) {
         wb_text_printf(out, "broke its protocol with the host (%s) and was killed", kernel->broken);
-    } else if (!kernel->has_exited) {
-        wb_text_add_str(out, "lost its channel to the host");
+    } else if (kernel->was_cut || !kernel->has_exited) {
+        wb_text_add_str(out, "lost its channel to the host, whose descriptor was closed");
     } else {
         wb_child_describe(status, out);
         if (status->signal == SIGKILL && !status->memory && count_oom_kills() > kernel->oom_kills) {
@@ -491,7 +491,7 @@ struct wb_kernel *wb_kernel_start(const struct wb_kernel_options *options, int64
         return NULL;
     }
     if (!await_hello(kernel, deadline_ms, cancel)) {
-        give_up_start(kernel, options->argv[0], cancel, err);
+        give_up_start(kernel, options->program, cancel, err);
         wb_kernel_free(kernel);
         return NULL;
     }

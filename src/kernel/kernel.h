@@ -28,6 +28,7 @@ struct wb_kernel_port {
 struct wb_kernel_options {
     struct wb_loop *loop;
     const char *guard;
+    const char *program;     /* for sentences */
     const char *const *argv; /* interpreter, flags, loader; the nonce is put behind */
     const char *const *prefix, *const *env; /* as of wb_child_options */
     const char *cwd;

@@ -43,6 +43,7 @@ struct wb_kernel {
     struct wb_output background;
     char *broken;    /* what it did against the protocol */
     int64_t lost_ms; /* when its frames ended; 0: they have not */
+    bool was_cut;    /* and it was killed for it */
     bool has_exited;
     struct wb_child_status status;
 };

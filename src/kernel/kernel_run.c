@@ -110,6 +110,8 @@ static void kill_now(struct course *course)
 {
     struct wb_kernel *kernel = course->kernel;
     course->is_killed = true;
+    kernel->was_cut =
+        kernel->lost_ms != 0 && course->cell->stop == WB_CELL_STOP_NONE && !course->cell->ending;
     course->wake_ms = 0;
     pthread_mutex_unlock(&kernel->lock);
     wb_kernel_end_now(kernel);
@@ -212,7 +214,8 @@ static void split_background(struct course *course)
     struct wb_output *output = &course->cell->output;
     WB_AUTO(wb_text_done) struct wb_text surplus = {0};
     uint64_t end = wb_output_offset(output);
-    uint64_t own = wb_cell_offset(course->cell, kernel->done_mark);
+    uint64_t own = wb_cell_offset(course->cell, kernel->is_done ? kernel->done_mark : 0);
+    course->cell->text_bytes = own;
     wb_output_print(output, own, end, &surplus);
     wb_output_add(&kernel->background, surplus.ptr, surplus.len);
 }

@@ -176,15 +176,28 @@ uint64_t wb_output_offset(struct wb_output *output)
     return output->kept.total_bytes;
 }
 
+/* How many bytes at the end are the beginning of a character. */
+static size_t unfinished_bytes(struct wb_span bytes)
+{
+    for (size_t n = 1; n <= 3 && n <= bytes.len; n++) {
+        unsigned char c = (unsigned char)bytes.ptr[bytes.len - n];
+        if ((c & 0xC0) != 0x80) {
+            size_t need = c >= 0xF0 ? 4 : c >= 0xE0 ? 3 : c >= 0xC0 ? 2 : 1;
+            return need > n ? n : 0;
+        }
+    }
+    return 0;
+}
+
 /* What a cut leaves of a character at either end is left out too. */
-static struct wb_span whole_characters(struct wb_span bytes)
+static void add_whole_characters(struct wb_text *out, struct wb_span bytes)
 {
     for (int i = 0; i < 3 && bytes.len > 0 && ((unsigned char)*bytes.ptr & 0xC0) == 0x80; i++) {
         bytes.ptr++;
         bytes.len--;
     }
-    bytes.len = wb_utf8_cut(bytes, bytes.len);
-    return bytes;
+    bytes.len -= unfinished_bytes(bytes);
+    wb_text_add_utf8(out, bytes);
 }
 
 /* The part of `held`, which begins at offset `at`, between from and to. */
@@ -203,10 +216,17 @@ void wb_output_print(const struct wb_output *output, uint64_t from, uint64_t to,
     struct wb_span head = slice(&ends->head, 0, from, to);
     struct wb_span tail = slice(&ends->tail, tail_at, from, to);
     uint64_t gap_from = WB_MAX(from, (uint64_t)ends->head.len), gap_to = WB_MIN(to, tail_at);
-    wb_text_add_utf8(out, whole_characters(head));
+    if (gap_from >= gap_to && head.len > 0 && tail.len > 0) {
+        WB_AUTO(wb_text_done) struct wb_text joined = {0};
+        wb_text_add_span(&joined, head);
+        wb_text_add_span(&joined, tail);
+        add_whole_characters(out, wb_text_span(&joined));
+        return;
+    }
+    add_whole_characters(out, head);
     if (gap_from < gap_to) {
         wb_text_printf(out, "\n[... %llu bytes left out ...]\n",
                        (unsigned long long)(gap_to - gap_from));
     }
-    wb_text_add_utf8(out, whole_characters(tail));
+    add_whole_characters(out, tail);
 }
