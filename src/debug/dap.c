@@ -251,6 +251,16 @@ bool wb_dap_is_answered(struct wb_dap *dap, struct wb_dap_pending *pending)
     return answered;
 }
 
+bool wb_dap_is_failed(struct wb_dap *dap, struct wb_dap_pending *pending)
+{
+    pthread_mutex_lock(&dap->lock);
+    bool failed = pending->state == PENDING_LOST ||
+                  (pending->state == PENDING_ANSWERED &&
+                   !wb_json_bool(wb_json_get(pending->answer, "success"), false));
+    pthread_mutex_unlock(&dap->lock);
+    return failed;
+}
+
 /* --- answers --- */
 
 /* body.error.format with each {name} replaced by its variable; names with "_" too. */

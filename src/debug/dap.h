@@ -77,6 +77,8 @@ WB_MUST_CHECK int wb_dap_wait(struct wb_dap *dap, struct wb_dap_pending *pending
 void wb_dap_drop(struct wb_dap *dap, struct wb_dap_pending *pending);
 /* Its answer is there, or never comes because the client is closed. */
 bool wb_dap_is_answered(struct wb_dap *dap, struct wb_dap_pending *pending);
+/* Its answer is there and says no, or never comes. */
+bool wb_dap_is_failed(struct wb_dap *dap, struct wb_dap_pending *pending);
 
 /* Answers a reverse request. error NULL: success, with the body (may be empty). */
 int wb_dap_reply(struct wb_dap *dap, int64_t request_seq, const char *command, const char *error,

@@ -169,9 +169,10 @@ enum wb_debuggee_news wb_debuggee_event(struct wb_debuggee *debuggee, unsigned l
         if (wb_json_int(wb_json_get(body, "exitCode"), &code)) {
             set_exit_code(debuggee, code);
         }
+        return WB_NEWS_EXITED;
     } else if (wb_str_equal(name, "process")) {
         debuggee->pid = wb_json_int_or(wb_json_get(body, "systemProcessId"), debuggee->pid);
-    } else if (wb_str_equal(name, "terminated") && !debuggee->terminated) {
+    } else if (wb_str_equal(name, "terminated")) {
         debuggee->terminated = true;
         return WB_NEWS_TERMINATED;
     }

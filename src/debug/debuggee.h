@@ -67,6 +67,7 @@ void wb_debuggee_done(struct wb_debuggee *debuggee);
 enum wb_debuggee_news {
     WB_NEWS_NONE,
     WB_NEWS_STOPPED,    /* state is judging: the session decides with _settle or _pass_over */
+    WB_NEWS_EXITED,     /* the program is gone; most adapters say terminated as well */
     WB_NEWS_TERMINATED, /* the adapter says that it is over */
 };
 

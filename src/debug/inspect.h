@@ -45,10 +45,10 @@ struct wb_variable_item {
 
 WB_MUST_CHECK int wb_inspect_threads(struct wb_inspect *inspect, struct wb_thread_item **ret,
                                      size_t *ret_n, struct wb_error *err);
-/* *ret_total: as far as the adapter tells; at least *ret_n. */
-WB_MUST_CHECK int wb_inspect_stack(struct wb_inspect *inspect, bool has_thread, int64_t thread_id,
-                                   size_t max, struct wb_frame_item **ret, size_t *ret_n,
-                                   size_t *ret_total, struct wb_error *err);
+/* thread NULL: the stopped one. *ret_total: as far as the adapter tells; at least *ret_n. */
+WB_MUST_CHECK int wb_inspect_stack(struct wb_inspect *inspect, const int64_t *thread, size_t max,
+                                   struct wb_frame_item **ret, size_t *ret_n, size_t *ret_total,
+                                   struct wb_error *err);
 WB_MUST_CHECK int wb_inspect_scopes(struct wb_inspect *inspect, int64_t frame_id,
                                     struct wb_scope_item **ret, size_t *ret_n,
                                     struct wb_error *err);

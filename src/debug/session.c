@@ -1,0 +1,620 @@
+/* session: see session.h. Its life, and the questions that others ask. */
+#include "debug/session_internal.h"
+
+#include <assert.h>
+#include <dirent.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+
+#define DISCONNECT_MS 3000     /* for the answer to disconnect */
+#define DISCONNECT_OVER_MS 700 /* where the adapter has said that all is over */
+#define END_OF_INPUT_MS 2500   /* from the connection's end to SIGTERM */
+#define TERMINATE_MS 1000      /* from SIGTERM to SIGKILL */
+
+/* --- life --- */
+
+void wb_session_set_state(struct wb_debug_session *session, enum wb_session_state state)
+{
+    static const char *const names[] = {"starting", "live", "ending", "over"};
+    assert(state > session->state);
+    wb_log(WB_LOG_DEBUG, "debug session of %s: %s -> %s", session->title, names[session->state],
+           names[state]);
+    session->state = state;
+    pthread_cond_broadcast(&session->changed);
+}
+
+struct job {
+    struct wb_debug_session *session;
+    void (*run)(struct wb_debug_session *session, uint64_t number);
+    uint64_t number;
+};
+
+static void run_job(void *ctx)
+{
+    struct job *job = ctx;
+    job->run(job->session, job->number);
+    wb_debug_session_unref(job->session);
+    free(job);
+}
+
+void wb_session_job(struct wb_debug_session *session,
+                    void (*run)(struct wb_debug_session *session, uint64_t number), uint64_t number)
+{
+    struct job *job = wb_alloc(sizeof(*job));
+    *job = (struct job){wb_debug_session_ref(session), run, number};
+    if (wb_pool_run(wb_host_pool(session->host), run_job, job, NULL) != 0) {
+        wb_log(WB_LOG_WARNING, "no thread is free to look after the debug session of %s",
+               session->title);
+        atomic_fetch_sub(&session->refs, 1); /* never the last: the caller has one */
+        free(job);
+    }
+}
+
+static void end_of_lifetime(struct wb_debug_session *session, uint64_t number)
+{
+    (void)number;
+    WB_AUTO(wb_free_p)
+    char *why = session->lifetime_ms % 60000 == 0
+                    ? wb_sprintf("its lifetime of %lld minutes was over",
+                                 (long long)session->lifetime_ms / 60000)
+                    : wb_sprintf("its lifetime of %lld seconds was over",
+                                 (long long)session->lifetime_ms / 1000);
+    wb_debug_session_end(session, why);
+}
+
+static void on_timer(void *ctx)
+{
+    wb_session_job(ctx, end_of_lifetime, 0);
+}
+
+struct wb_debug_session *wb_debug_session_new(const struct wb_debug_options *options)
+{
+    struct wb_debug_session *session = wb_alloc(sizeof(*session));
+    atomic_init(&session->refs, 1);
+    atomic_init(&session->child, NULL);
+    session->host = options->host;
+    session->points = options->points;
+    session->row = options->row;
+    session->workspace = wb_strdup(options->workspace);
+    session->title = wb_strdup(options->title);
+    session->adapter = wb_strdup("");
+    session->scratch =
+        options->values->scratch != NULL ? wb_strdup(options->values->scratch) : NULL;
+    session->is_ours = options->is_ours;
+    session->stop_on_entry = options->stop_on_entry;
+    session->lifetime_ms = options->lifetime_ms;
+    session->lifetime_deadline_ms = wb_clock_deadline(options->lifetime_ms);
+    wb_cancel_init(&session->start_cancel);
+    pthread_mutex_init(&session->lock, NULL);
+    wb_cond_init(&session->changed);
+    wb_debuggee_init(&session->debuggee, options->row->exit_text);
+    session->debuggee.entering = options->stop_on_entry;
+    wb_handles_init(&session->handles);
+    session->timer =
+        wb_timer_start(wb_host_loop(options->host), options->lifetime_ms, on_timer, session);
+    return session;
+}
+
+struct wb_debug_session *wb_debug_session_ref(struct wb_debug_session *session)
+{
+    atomic_fetch_add(&session->refs, 1);
+    return session;
+}
+
+static void free_session(struct wb_debug_session *session)
+{
+    wb_child_free(atomic_load(&session->child));
+    while (session->n_links > 0) {
+        wb_session_drop_link(session);
+    }
+    wb_debuggee_done(&session->debuggee);
+    wb_handles_done(&session->handles);
+    wb_cancel_done(&session->start_cancel);
+    pthread_cond_destroy(&session->changed);
+    pthread_mutex_destroy(&session->lock);
+    free(session->workspace);
+    free(session->title);
+    free(session->scratch);
+    free(session->adapter);
+    free(session->end_why);
+    free(session);
+}
+
+void wb_debug_session_unref(struct wb_debug_session *session)
+{
+    if (session != NULL && atomic_fetch_sub(&session->refs, 1) == 1) {
+        free_session(session);
+    }
+}
+
+/* --- the end --- */
+
+static void write_disconnect(struct wb_debug_session *session, struct wb_text *out)
+{
+    wb_text_add_str(out, "{\"restart\":false");
+    if (session->links[0]->capabilities.terminate_debuggee || session->is_ours) {
+        wb_text_printf(out, ",\"terminateDebuggee\":%s", session->is_ours ? "true" : "false");
+    }
+    wb_text_add_char(out, '}');
+}
+
+/* The adapter's own way out. Without an answer the ladder goes on. */
+static void disconnect(struct wb_debug_session *session)
+{
+    WB_AUTO(wb_text_done) struct wb_text arguments = {0};
+    WB_AUTO(wb_arena_done) struct wb_arena arena;
+    struct wb_dap_answer answer;
+    wb_arena_init(&arena);
+    pthread_mutex_lock(&session->lock);
+    bool can = session->n_links > 0 && session->links[0]->launched && !session->links[0]->gone;
+    bool is_over = session->debuggee.terminated;
+    if (session->n_links > 0) {
+        write_disconnect(session, &arguments);
+    }
+    pthread_mutex_unlock(&session->lock);
+    /* One that told its end may still answer, and some tell the exit code only then. */
+    bool is_told = session->n_links > 0 && session->links[0]->launched && is_over;
+    if (can || is_told) {
+        int64_t ms = is_over ? DISCONNECT_OVER_MS : DISCONNECT_MS;
+        (void)!wb_dap_call(session->links[0]->dap, "disconnect", wb_text_span(&arguments),
+                           wb_clock_deadline(ms), NULL, &arena, &answer, NULL);
+    }
+}
+
+/* The end of our side of every connection. What the adapter still says is read until it goes. */
+static void hang_up(struct wb_debug_session *session)
+{
+    for (unsigned i = session->n_links; i-- > 0;) {
+        struct wb_debug_link *link = session->links[i];
+        pthread_mutex_lock(&link->lock);
+        if (link->stream != NULL) {
+            wb_stream_close_write(link->stream);
+        }
+        pthread_mutex_unlock(&link->lock);
+    }
+}
+
+static void remove_scratch(const char *folder)
+{
+    DIR *stream = folder != NULL ? opendir(folder) : NULL;
+    const struct dirent *entry;
+    while (stream != NULL && (entry = readdir(stream)) != NULL) {
+        if (entry->d_name[0] != '.') {
+            (void)unlinkat(dirfd(stream), entry->d_name, 0);
+        }
+    }
+    if (stream != NULL) {
+        closedir(stream);
+        (void)rmdir(folder);
+    }
+}
+
+/* Why it ended, where nobody ended it. */
+static char *find_reason(struct wb_debug_session *session, struct wb_child *child)
+{
+    struct wb_child_status status;
+    bool told = session->debuggee.terminated || session->debuggee.has_exit_code;
+    if (told) {
+        return wb_strdup("the program ended");
+    }
+    if (child == NULL || !wb_child_wait(child, wb_clock_now_ms(), NULL, &status)) {
+        return wb_sprintf("%s closed the connection", session->row->id);
+    }
+    WB_AUTO(wb_text_done) struct wb_text text = {0}, tail = {0};
+    wb_text_printf(&text, "its adapter %s ", session->row->id);
+    wb_child_describe(&status, &text);
+    wb_child_stderr_tail(child, &tail);
+    struct wb_span words = wb_span_trim(wb_text_span(&tail));
+    size_t shown = WB_MIN(words.len, (size_t)600);
+    if (shown > 0) {
+        wb_text_add_str(&text, "; its last words: ");
+        wb_text_add_utf8(&text, (struct wb_span){words.ptr + words.len - shown, shown});
+    }
+    return wb_text_steal(&text);
+}
+
+/* disconnect, end of the connection, SIGTERM, SIGKILL to the tree, and the look that nothing is left
+ * (wb_child_stop). */
+static void tear_down(struct wb_debug_session *session)
+{
+    struct wb_child *child = atomic_load(&session->child);
+    disconnect(session);
+    hang_up(session);
+    if (child != NULL && !wb_child_stop(child, END_OF_INPUT_MS, TERMINATE_MS)) {
+        wb_log(WB_LOG_WARNING, "something of the debug session of %s survives", session->title);
+    }
+    for (unsigned i = session->n_links; i-- > 0;) {
+        wb_link_close_stream(session->links[i]);
+        wb_dap_close(session->links[i]->dap, "the session is over");
+    }
+    remove_scratch(session->scratch);
+}
+
+/* True: the caller is the one who ends it. */
+static bool begin_end(struct wb_debug_session *session, const char *why)
+{
+    pthread_mutex_lock(&session->lock);
+    bool is_first = session->state < WB_SESSION_ENDING;
+    if (is_first) {
+        session->end_why = why != NULL ? wb_strdup(why) : NULL;
+        wb_session_set_state(session, WB_SESSION_ENDING);
+    }
+    pthread_mutex_unlock(&session->lock);
+    if (is_first) {
+        wb_cancel_fire(&session->start_cancel);
+        pthread_mutex_lock(&session->lock);
+        pthread_cond_broadcast(&session->changed);
+        while (!session->start_is_over) {
+            wb_cond_wait(&session->changed, &session->lock, WB_NEVER);
+        }
+        pthread_mutex_unlock(&session->lock);
+    }
+    return is_first;
+}
+
+static void forget_answers(struct wb_debug_points *points)
+{
+    pthread_mutex_lock(&points->lock);
+    free(wb_breakpoints_remove_temporary(&points->table));
+    pthread_mutex_unlock(&points->lock);
+}
+
+void wb_debug_session_end(struct wb_debug_session *session, const char *why)
+{
+    if (begin_end(session, why)) {
+        wb_timer_stop(WB_STEAL(session->timer));
+        tear_down(session);
+        forget_answers(session->points);
+        WB_AUTO(wb_free_p) char *reason = find_reason(session, atomic_load(&session->child));
+        pthread_mutex_lock(&session->lock);
+        wb_debuggee_end(&session->debuggee, session->end_why != NULL ? session->end_why : reason);
+        wb_session_set_state(session, WB_SESSION_OVER);
+        pthread_mutex_unlock(&session->lock);
+        return;
+    }
+    pthread_mutex_lock(&session->lock);
+    while (session->state != WB_SESSION_OVER) {
+        wb_cond_wait(&session->changed, &session->lock, WB_NEVER);
+    }
+    pthread_mutex_unlock(&session->lock);
+}
+
+bool wb_debug_session_is_over(struct wb_debug_session *session)
+{
+    pthread_mutex_lock(&session->lock);
+    bool is_over = session->state == WB_SESSION_OVER;
+    pthread_mutex_unlock(&session->lock);
+    return is_over;
+}
+
+/* --- looking --- */
+
+static char *copy(struct wb_arena *arena, const char *text)
+{
+    return text != NULL ? wb_arena_strdup(arena, text) : NULL;
+}
+
+void wb_debug_session_view(struct wb_debug_session *session, struct wb_arena *arena,
+                           struct wb_debug_view *ret)
+{
+    pthread_mutex_lock(&session->lock);
+    const struct wb_debuggee *debuggee = &session->debuggee;
+    *ret = (struct wb_debug_view){
+        .state = debuggee->state,
+        .stop = debuggee->stop,
+        .has_exit_code = debuggee->has_exit_code,
+        .exit_code = debuggee->exit_code,
+        .end_reason = copy(arena, debuggee->end_reason),
+        .output_end = wb_debug_output_end(&debuggee->output),
+        .pid = debuggee->pid,
+        .row = session->row,
+        .title = copy(arena, session->title),
+        .adapter = copy(arena, session->adapter),
+        .is_ours = session->is_ours,
+        .lifetime_left_ms = wb_clock_left_ms(session->lifetime_deadline_ms),
+    };
+    ret->stop.reason = copy(arena, debuggee->stop.reason);
+    ret->stop.description = copy(arena, debuggee->stop.description);
+    ret->stop.text = copy(arena, debuggee->stop.text);
+    pthread_mutex_unlock(&session->lock);
+}
+
+static void wake(void *ctx)
+{
+    struct wb_debug_session *session = ctx;
+    pthread_mutex_lock(&session->lock);
+    pthread_cond_broadcast(&session->changed);
+    pthread_mutex_unlock(&session->lock);
+}
+
+static bool is_at_rest(const struct wb_debug_session *session)
+{
+    return session->debuggee.state == WB_DEBUGGEE_STOPPED ||
+           session->debuggee.state == WB_DEBUGGEE_ENDED;
+}
+
+bool wb_debug_session_wait(struct wb_debug_session *session, int64_t deadline_ms,
+                           struct wb_cancel *cancel)
+{
+    struct wb_cancel_hook hook = {.fire = wake, .ctx = session};
+    bool in_time = true;
+    wb_cancel_hook_add(cancel, &hook);
+    pthread_mutex_lock(&session->lock);
+    while (!is_at_rest(session) && in_time && !wb_cancel_is_fired(cancel)) {
+        in_time = wb_cond_wait(&session->changed, &session->lock, deadline_ms);
+    }
+    bool rests = is_at_rest(session);
+    pthread_mutex_unlock(&session->lock);
+    wb_cancel_hook_remove(cancel, &hook);
+    return rests;
+}
+
+uint64_t wb_debug_session_read_output(struct wb_debug_session *session, uint64_t since,
+                                      unsigned categories, struct wb_text *out,
+                                      uint64_t *ret_dropped)
+{
+    pthread_mutex_lock(&session->lock);
+    *ret_dropped = wb_debug_output_read(&session->debuggee.output, since, categories, out);
+    uint64_t end = wb_debug_output_end(&session->debuggee.output);
+    pthread_mutex_unlock(&session->lock);
+    return end;
+}
+
+/* With the lock. */
+static unsigned present_link(const struct wb_debug_session *session)
+{
+    unsigned link =
+        session->debuggee.stop.epoch > 0 ? session->debuggee.stop.link : session->n_links - 1;
+    return link < session->n_links && !session->links[link]->gone ? link : session->n_links - 1;
+}
+
+unsigned wb_debug_session_link(struct wb_debug_session *session)
+{
+    pthread_mutex_lock(&session->lock);
+    unsigned link = session->n_links > 0 ? present_link(session) : 0;
+    pthread_mutex_unlock(&session->lock);
+    return link;
+}
+
+static struct wb_debug_link *link_at(struct wb_debug_session *session, unsigned index,
+                                     struct wb_error *err)
+{
+    pthread_mutex_lock(&session->lock);
+    struct wb_debug_link *link = index < session->n_links ? session->links[index] : NULL;
+    pthread_mutex_unlock(&session->lock);
+    if (link == NULL) {
+        wb_error_set(err, WB_ERROR_CLOSED, "the connection to %s is closed", session->row->id);
+    }
+    return link;
+}
+
+int wb_debug_session_ask(struct wb_debug_session *session, unsigned link_index, const char *command,
+                         struct wb_span arguments_json, int64_t deadline_ms,
+                         struct wb_cancel *cancel, struct wb_arena *arena,
+                         const struct wb_json **ret_body, struct wb_error *err)
+{
+    struct wb_dap_answer answer;
+    struct wb_debug_link *link = link_at(session, link_index, err);
+    if (link == NULL || wb_dap_call(link->dap, command, arguments_json, deadline_ms, cancel, arena,
+                                    &answer, err) != 0) {
+        return -1;
+    }
+    if (answer.failed) {
+        return wb_error_set(err, WB_ERROR_UNAVAILABLE, "%s: %s", session->row->id, answer.error);
+    }
+    *ret_body = answer.body;
+    return 0;
+}
+
+void wb_debug_session_capabilities(struct wb_debug_session *session, struct wb_arena *arena,
+                                   struct wb_dap_capabilities *ret)
+{
+    pthread_mutex_lock(&session->lock);
+    *ret = (struct wb_dap_capabilities){0};
+    if (session->n_links > 0) {
+        *ret = session->links[present_link(session)]->capabilities;
+    }
+    const struct wb_dap_filter *filters = ret->filters;
+    ret->filters = wb_arena_alloc_array(arena, ret->n_filters + 1, sizeof(*ret->filters));
+    for (size_t i = 0; i < ret->n_filters; i++) {
+        ret->filters[i] = filters[i];
+        ret->filters[i].id = copy(arena, filters[i].id);
+        ret->filters[i].label = copy(arena, filters[i].label);
+    }
+    pthread_mutex_unlock(&session->lock);
+}
+
+/* --- moving --- */
+
+static int not_stopped(const struct wb_debug_session *session, struct wb_error *err)
+{
+    if (session->debuggee.state == WB_DEBUGGEE_ENDED) {
+        return wb_error_set(err, WB_ERROR_CLOSED, "the session has ended: %s",
+                            session->debuggee.end_reason);
+    }
+    return wb_error_set(err, WB_ERROR_UNAVAILABLE,
+                        "the program is %s; `pause` stops it, `status` with wait_seconds waits for "
+                        "its next stop",
+                        wb_debuggee_state_name(session->debuggee.state));
+}
+
+int wb_debug_session_move(struct wb_debug_session *session, const char *command,
+                          const int64_t *thread, int64_t deadline_ms, struct wb_cancel *cancel,
+                          struct wb_error *err)
+{
+    WB_AUTO(wb_text_done) struct wb_text arguments = {0};
+    WB_AUTO(wb_arena_done) struct wb_arena arena;
+    const struct wb_json *body;
+    wb_arena_init(&arena);
+    pthread_mutex_lock(&session->lock);
+    if (session->debuggee.state != WB_DEBUGGEE_STOPPED) {
+        int status = not_stopped(session, err);
+        pthread_mutex_unlock(&session->lock);
+        return status;
+    }
+    int64_t thread_id = thread != NULL ? *thread : session->debuggee.stop.thread_id;
+    unsigned link = session->debuggee.stop.link;
+    /* Running before it is sent: the stop may come before the answer. */
+    uint64_t move = wb_debuggee_move(&session->debuggee);
+    pthread_mutex_unlock(&session->lock);
+    wb_text_printf(&arguments, "{\"threadId\":%lld}", (long long)thread_id);
+    if (wb_debug_session_ask(session, link, command, wb_text_span(&arguments), deadline_ms, cancel,
+                             &arena, &body, err) == 0) {
+        return 0;
+    }
+    pthread_mutex_lock(&session->lock);
+    /* No answer is no refusal: the program may run, or be gone. */
+    bool refused = err->code == WB_ERROR_UNAVAILABLE;
+    if (refused) {
+        wb_debuggee_unmove(&session->debuggee, move);
+    }
+    bool ended = session->state >= WB_SESSION_ENDING || session->debuggee.terminated;
+    pthread_mutex_unlock(&session->lock);
+    return ended || err->code == WB_ERROR_CLOSED ? 0 : -1;
+}
+
+/* A thread to pause: of the last stop, else the first that there is. */
+static int find_thread(struct wb_debug_session *session, unsigned link, int64_t deadline_ms,
+                       struct wb_cancel *cancel, int64_t *ret, struct wb_error *err)
+{
+    WB_AUTO(wb_arena_done) struct wb_arena arena;
+    const struct wb_json *body;
+    wb_arena_init(&arena);
+    pthread_mutex_lock(&session->lock);
+    bool known = session->debuggee.stop.has_thread && session->debuggee.stop.epoch > 0;
+    *ret = session->debuggee.stop.thread_id;
+    pthread_mutex_unlock(&session->lock);
+    if (known) {
+        return 0;
+    }
+    if (wb_debug_session_ask(session, link, "threads", WB_SPAN("{}"), deadline_ms, cancel, &arena,
+                             &body, err) != 0) {
+        return -1;
+    }
+    const struct wb_json *first = wb_json_at(wb_json_get(body, "threads"), 0);
+    if (!wb_json_int(wb_json_get(first, "id"), ret)) {
+        return wb_error_set(err, WB_ERROR_UNAVAILABLE, "%s names no thread to pause",
+                            session->row->id);
+    }
+    return 0;
+}
+
+int wb_debug_session_pause(struct wb_debug_session *session, const int64_t *thread,
+                           int64_t deadline_ms, struct wb_cancel *cancel, struct wb_error *err)
+{
+    WB_AUTO(wb_text_done) struct wb_text arguments = {0};
+    WB_AUTO(wb_arena_done) struct wb_arena arena;
+    const struct wb_json *body;
+    wb_arena_init(&arena);
+    pthread_mutex_lock(&session->lock);
+    bool rests = is_at_rest(session), starts = session->debuggee.state == WB_DEBUGGEE_STARTING;
+    session->debuggee.pausing = !rests && !starts;
+    pthread_mutex_unlock(&session->lock);
+    if (rests) {
+        return 0; /* many adapters say yes then, and send no stop to wait for */
+    }
+    if (starts) {
+        return wb_error_set(err, WB_ERROR_UNAVAILABLE,
+                            "the program is starting; `terminate` gives it up");
+    }
+    unsigned link = wb_debug_session_link(session);
+    int64_t thread_id = thread != NULL ? *thread : 0;
+    if (thread == NULL && find_thread(session, link, deadline_ms, cancel, &thread_id, err) != 0) {
+        return -1;
+    }
+    wb_text_printf(&arguments, "{\"threadId\":%lld}", (long long)thread_id);
+    return wb_debug_session_ask(session, link, "pause", wb_text_span(&arguments), deadline_ms,
+                                cancel, &arena, &body, err);
+}
+
+/* --- breakpoints --- */
+
+/* Child sessions have the code; the first connection has it where there are none. */
+static size_t code_links(struct wb_debug_session *session,
+                         struct wb_debug_link *ret[WB_DEBUG_LINKS_MAX])
+{
+    size_t n = 0;
+    pthread_mutex_lock(&session->lock);
+    for (unsigned i = 1; i < session->n_links; i++) {
+        if (!session->links[i]->gone) {
+            ret[n++] = session->links[i];
+        }
+    }
+    if (n == 0 && session->n_links > 0) {
+        ret[n++] = session->links[0];
+    }
+    pthread_mutex_unlock(&session->lock);
+    return n;
+}
+
+int wb_debug_session_send_breakpoints(struct wb_debug_session *session, const char *path,
+                                      int64_t deadline_ms, struct wb_cancel *cancel,
+                                      struct wb_error *err)
+{
+    struct wb_debug_link *links[WB_DEBUG_LINKS_MAX];
+    size_t n = code_links(session, links);
+    for (size_t i = 0; i < n; i++) {
+        if (wb_link_send_breakpoints(links[i], path, deadline_ms, cancel, err) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+int wb_debug_session_send_exceptions(struct wb_debug_session *session, int64_t deadline_ms,
+                                     struct wb_cancel *cancel, struct wb_error *err)
+{
+    struct wb_debug_link *links[WB_DEBUG_LINKS_MAX];
+    size_t n = code_links(session, links);
+    for (size_t i = 0; i < n; i++) {
+        if (wb_link_send_exceptions(links[i], deadline_ms, cancel, err) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* --- handles --- */
+
+int64_t wb_debug_session_add_handle(struct wb_debug_session *session, uint64_t epoch,
+                                    const struct wb_handle *handle)
+{
+    pthread_mutex_lock(&session->lock);
+    bool is_current = session->debuggee.stop.epoch == epoch;
+    int64_t id = is_current ? wb_handles_add(&session->handles, handle) : 0;
+    pthread_mutex_unlock(&session->lock);
+    return id;
+}
+
+int wb_debug_session_find_handle(struct wb_debug_session *session, int64_t id, bool is_frame,
+                                 struct wb_arena *arena, struct wb_handle *ret, uint64_t *ret_epoch,
+                                 struct wb_error *err)
+{
+    int status = 0;
+    pthread_mutex_lock(&session->lock);
+    if (session->debuggee.state != WB_DEBUGGEE_STOPPED) {
+        status = not_stopped(session, err);
+    } else {
+        const struct wb_handle *found = wb_handles_find(&session->handles, id, is_frame, err);
+        status = found != NULL ? 0 : -1;
+        if (found != NULL) {
+            *ret = *found;
+            ret->name = copy(arena, found->name);
+            *ret_epoch = session->debuggee.stop.epoch;
+        }
+    }
+    pthread_mutex_unlock(&session->lock);
+    return status;
+}
+
+int64_t wb_debug_session_note_scopes(struct wb_debug_session *session, int64_t frame)
+{
+    pthread_mutex_lock(&session->lock);
+    int64_t before = session->scoped_frame;
+    session->scoped_frame = frame;
+    pthread_mutex_unlock(&session->lock);
+    return before;
+}

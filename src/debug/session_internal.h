@@ -1,0 +1,100 @@
+/* session_internal: the inside of a session, for the files that make one up: session.c (life and
+ * questions), session_link.c (connections and what comes in), session_start.c (handshakes),
+ * session_judge.c (stops that are looked at first). Nobody else.
+ *
+ * `lock` guards what others told us and the states; `changed` is signalled whenever that changes. The
+ * loop thread takes it. Each link's own lock guards its stream, so that nobody writes to one that is
+ * being closed. */
+#ifndef WB_DEBUG_SESSION_INTERNAL_H
+#define WB_DEBUG_SESSION_INTERNAL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "debug/session.h"
+#include "debug/template.h"
+#include "sys/child.h"
+
+#define WB_DEBUG_LINKS_MAX 16
+
+enum wb_session_state { WB_SESSION_STARTING, WB_SESSION_LIVE, WB_SESSION_ENDING, WB_SESSION_OVER };
+
+/* One DAP connection: the adapter's own, or one of a child session. */
+struct wb_debug_link {
+    struct wb_debug_session *session;
+    unsigned index;
+    struct wb_dap *dap;
+    pthread_mutex_t lock;
+    struct wb_stream *stream; /* a socket; NULL: the adapter's stdin and stdout */
+    /* Under the session's lock: */
+    bool initialized; /* the event came */
+    bool launched;    /* launch or attach was sent */
+    bool gone;        /* terminated, or its connection ended */
+    struct wb_dap_capabilities capabilities;
+};
+
+struct wb_debug_session {
+    atomic_int refs;
+    struct wb_host *host;
+    struct wb_debug_points *points;
+    const struct wb_adapter_row *row;
+    char *workspace, *title, *scratch, *adapter;
+    bool is_ours, stop_on_entry;
+    int64_t lifetime_ms, lifetime_deadline_ms;
+    int port;                         /* that the adapter listens on; 0: none */
+    _Atomic(struct wb_child *) child; /* the adapter; NULL: direct */
+    struct wb_cancel start_cancel;    /* gives the start up */
+    struct wb_timer *timer;           /* of the lifetime */
+
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    enum wb_session_state state;
+    bool start_is_over; /* _start has returned, or is about to */
+    struct wb_debuggee debuggee;
+    struct wb_handles handles;
+    int64_t scoped_frame; /* our id of the frame whose scopes were asked for last */
+    bool passed_start;    /* the stop of the row's stops_at_start is behind us */
+    struct wb_debug_link *links[WB_DEBUG_LINKS_MAX];
+    unsigned n_links;
+    char *end_why;
+};
+
+/* session.c */
+void wb_session_set_state(struct wb_debug_session *session, enum wb_session_state state);
+/* Runs job(session, number) on a pool thread, with a reference. */
+void wb_session_job(struct wb_debug_session *session,
+                    void (*job)(struct wb_debug_session *session, uint64_t number),
+                    uint64_t number);
+
+/* session_link.c */
+struct wb_debug_link *wb_session_add_link(struct wb_debug_session *session);
+/* Takes the socket. */
+void wb_link_open_take(struct wb_debug_link *link, int fd);
+void wb_link_close_stream(struct wb_debug_link *link);
+/* Frees the newest link, which nobody uses. */
+void wb_session_drop_link(struct wb_debug_session *session);
+void wb_link_free(struct wb_debug_link *link);
+/* Loop thread: the adapter's own standard output and error, where DAP does not run on them. */
+void wb_session_on_pipe(struct wb_debug_session *session, enum wb_debug_category category,
+                        struct wb_span bytes);
+/* A connection ended (loop thread). */
+void wb_link_on_end(struct wb_debug_link *link);
+
+/* session_start.c: the client order on one connection. */
+WB_MUST_CHECK int wb_link_shake_hands(struct wb_debug_link *link, const char *command,
+                                      struct wb_span arguments, int64_t deadline_ms,
+                                      struct wb_cancel *cancel, struct wb_error *err);
+WB_MUST_CHECK int wb_link_initialize(struct wb_debug_link *link, int64_t deadline_ms,
+                                     struct wb_cancel *cancel, struct wb_error *err);
+WB_MUST_CHECK int wb_link_send_breakpoints(struct wb_debug_link *link, const char *path,
+                                           int64_t deadline_ms, struct wb_cancel *cancel,
+                                           struct wb_error *err);
+WB_MUST_CHECK int wb_link_send_exceptions(struct wb_debug_link *link, int64_t deadline_ms,
+                                          struct wb_cancel *cancel, struct wb_error *err);
+/* A child session that the adapter asked for; body: of startDebugging. Loop thread. */
+void wb_session_start_child(struct wb_debug_session *session, const struct wb_json *body);
+
+/* session_judge.c: decides on the stop of the debuggee, which is judging; under the lock. */
+void wb_session_take_stop(struct wb_debug_session *session);
+
+#endif

@@ -1,0 +1,576 @@
+/* session_start: from an adapter to a running debuggee. The order of steps is the one that every
+ * adapter takes; where one asks for a second connection (startDebugging), the same steps again. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "debug/session_internal.h"
+#include "sys/tcp.h"
+
+#define INITIALIZE_MS 15000 /* a Node or Java program on a busy machine */
+#define REQUEST_MS 15000    /* a breakpoint request */
+#define LISTEN_MS 15000     /* until an adapter listens on its port */
+#define DIRECT_MS 3000      /* until a port that should be open is */
+#define WORDS_SHOWN_BYTES 1500
+
+/* --- sentences --- */
+
+/* The adapter's last words say more than its refusal: a compiler's output, a Traceback. */
+static int explain(struct wb_debug_session *session, struct wb_error *err)
+{
+    WB_AUTO(wb_text_done) struct wb_text words = {0};
+    pthread_mutex_lock(&session->lock);
+    wb_debug_output_read(&session->debuggee.output, 0, WB_DEBUG_STDERR | WB_DEBUG_CONSOLE, &words);
+    pthread_mutex_unlock(&session->lock);
+    struct wb_child *child = atomic_load(&session->child);
+    if (wb_span_trim(wb_text_span(&words)).len == 0 && child != NULL) {
+        wb_child_stderr_tail(child, &words);
+    }
+    struct wb_span said = wb_span_trim(wb_text_span(&words));
+    if (said.len > 0) {
+        size_t shown = WB_MIN(said.len, (size_t)WORDS_SHOWN_BYTES);
+        enum wb_error_code code = err->code;
+        WB_AUTO(wb_free_p) char *message = wb_strdup(err->message);
+        wb_error_set(err, code, "%s\n" WB_SPAN_FMT, message, (int)shown,
+                     said.ptr + said.len - shown);
+    }
+    return -1;
+}
+
+/* --- initialize --- */
+
+static void write_initialize(const struct wb_adapter_row *row, struct wb_text *out)
+{
+    struct wb_json_writer w;
+    wb_json_writer_init(&w, out);
+    wb_json_begin_object(&w);
+    wb_json_member_str(&w, "clientID", "werkbank");
+    wb_json_member_str(&w, "clientName", "Werkbank");
+    if (wb_json_get(row->initialize, "adapterID") == NULL) {
+        wb_json_member_str(&w, "adapterID", row->id);
+    }
+    wb_json_member_str(&w, "locale", "en-US");
+    wb_json_member_str(&w, "pathFormat", "path");
+    wb_json_member_bool(&w, "linesStartAt1", true);
+    wb_json_member_bool(&w, "columnsStartAt1", true);
+    wb_json_member_bool(&w, "supportsVariableType", true);
+    wb_json_member_bool(&w, "supportsVariablePaging", true);
+    wb_json_member_bool(&w, "supportsRunInTerminalRequest", false);
+    wb_json_member_bool(&w, "supportsStartDebuggingRequest", row->child_sessions);
+    for (struct wb_json_iter it = wb_json_iter(row->initialize); wb_json_next(&it);) {
+        wb_json_key(&w, it.key);
+        wb_json_put_value(&w, it.value);
+    }
+    wb_json_end_object(&w);
+}
+
+int wb_link_initialize(struct wb_debug_link *link, int64_t deadline_ms, struct wb_cancel *cancel,
+                       struct wb_error *err)
+{
+    struct wb_debug_session *session = link->session;
+    WB_AUTO(wb_text_done) struct wb_text arguments = {0};
+    WB_AUTO(wb_arena_done) struct wb_arena arena;
+    struct wb_dap_answer answer;
+    wb_arena_init(&arena);
+    write_initialize(session->row, &arguments);
+    deadline_ms = WB_MIN(deadline_ms, wb_clock_deadline(INITIALIZE_MS));
+    if (wb_dap_call(link->dap, "initialize", wb_text_span(&arguments), deadline_ms, cancel, &arena,
+                    &answer, err) != 0) {
+        return -1;
+    }
+    if (answer.failed) {
+        return wb_error_set(err, WB_ERROR_PROTOCOL, "it refused `initialize`: %s", answer.error);
+    }
+    pthread_mutex_lock(&session->lock);
+    wb_dap_capabilities_merge(&link->capabilities, answer.body);
+    pthread_mutex_unlock(&session->lock);
+    return 0;
+}
+
+/* --- breakpoints --- */
+
+static bool may_condition(struct wb_debug_link *link, bool *ret_log, bool *ret_functions)
+{
+    pthread_mutex_lock(&link->session->lock);
+    bool condition = link->capabilities.conditional_breakpoints;
+    *ret_log = link->capabilities.log_points;
+    *ret_functions = link->capabilities.function_breakpoints;
+    pthread_mutex_unlock(&link->session->lock);
+    return condition;
+}
+
+int wb_link_send_breakpoints(struct wb_debug_link *link, const char *path, int64_t deadline_ms,
+                             struct wb_cancel *cancel, struct wb_error *err)
+{
+    struct wb_debug_points *points = link->session->points;
+    const char *command = path != NULL ? "setBreakpoints" : "setFunctionBreakpoints";
+    WB_AUTO(wb_text_done) struct wb_text arguments = {0};
+    WB_AUTO(wb_arena_done) struct wb_arena arena;
+    struct wb_dap_answer answer;
+    bool log, functions;
+    bool condition = may_condition(link, &log, &functions);
+    wb_arena_init(&arena);
+    pthread_mutex_lock(&points->lock);
+    if (path == NULL && !functions) {
+        wb_breakpoints_refuse(&points->table, NULL,
+                              "this adapter has no function breakpoints; set one on the "
+                              "function's first line");
+    }
+    wb_breakpoints_request(&points->table, path, condition, log, &arguments);
+    pthread_mutex_unlock(&points->lock);
+    if (path == NULL && !functions) {
+        return 0;
+    }
+    if (wb_dap_call(link->dap, command, wb_text_span(&arguments),
+                    WB_MIN(deadline_ms, wb_clock_deadline(REQUEST_MS)), cancel, &arena, &answer,
+                    err) != 0) {
+        return -1;
+    }
+    pthread_mutex_lock(&points->lock);
+    if (answer.failed) {
+        wb_breakpoints_refuse(&points->table, path, answer.error);
+    } else {
+        wb_breakpoints_answer(&points->table, path, link->index, answer.body);
+    }
+    pthread_mutex_unlock(&points->lock);
+    return 0;
+}
+
+/* The filters that were asked for, else those that are on by default. False: the adapter has none. */
+static bool write_filters(struct wb_debug_link *link, struct wb_text *out)
+{
+    struct wb_debug_session *session = link->session;
+    struct wb_json_writer w;
+    wb_json_writer_init(&w, out);
+    wb_json_begin_object(&w);
+    wb_json_key(&w, "filters");
+    wb_json_begin_array(&w);
+    pthread_mutex_lock(&session->lock);
+    pthread_mutex_lock(&session->points->lock);
+    char **wanted = session->points->table.exceptions;
+    for (char **id = wanted; id != NULL && *id != NULL; id++) {
+        wb_json_put_str(&w, *id);
+    }
+    bool any = link->capabilities.n_filters > 0;
+    for (size_t i = 0; wanted == NULL && i < link->capabilities.n_filters; i++) {
+        if (link->capabilities.filters[i].is_default) {
+            wb_json_put_str(&w, link->capabilities.filters[i].id);
+        }
+    }
+    pthread_mutex_unlock(&session->points->lock);
+    pthread_mutex_unlock(&session->lock);
+    wb_json_end_array(&w);
+    wb_json_end_object(&w);
+    return any;
+}
+
+int wb_link_send_exceptions(struct wb_debug_link *link, int64_t deadline_ms,
+                            struct wb_cancel *cancel, struct wb_error *err)
+{
+    WB_AUTO(wb_text_done) struct wb_text arguments = {0};
+    WB_AUTO(wb_arena_done) struct wb_arena arena;
+    struct wb_dap_answer answer;
+    wb_arena_init(&arena);
+    if (!write_filters(link, &arguments)) {
+        return 0;
+    }
+    return wb_dap_call(link->dap, "setExceptionBreakpoints", wb_text_span(&arguments),
+                       WB_MIN(deadline_ms, wb_clock_deadline(REQUEST_MS)), cancel, &arena, &answer,
+                       err);
+}
+
+static int send_all_breakpoints(struct wb_debug_link *link, int64_t deadline_ms,
+                                struct wb_cancel *cancel, struct wb_error *err)
+{
+    struct wb_debug_points *points = link->session->points;
+    WB_AUTO(wb_arena_done) struct wb_arena arena;
+    const char **paths = NULL, *path;
+    size_t n = 0, capacity = 0;
+    wb_arena_init(&arena);
+    pthread_mutex_lock(&points->lock);
+    for (size_t cursor = 0; (path = wb_breakpoints_next_path(&points->table, &cursor)) != NULL;) {
+        *WB_ARENA_PUSH(&arena, paths, n, capacity) = wb_arena_strdup(&arena, path);
+    }
+    bool functions = wb_breakpoints_has_functions(&points->table);
+    pthread_mutex_unlock(&points->lock);
+    for (size_t i = 0; i < n; i++) {
+        if (wb_link_send_breakpoints(link, paths[i], deadline_ms, cancel, err) != 0) {
+            return -1;
+        }
+    }
+    return functions ? wb_link_send_breakpoints(link, NULL, deadline_ms, cancel, err) : 0;
+}
+
+/* --- the client order --- */
+
+/* Waits for the `initialized` event, or for an answer to the launch that came before it. */
+static int wait_initialized(struct wb_debug_link *link, struct wb_dap_pending *launch,
+                            int64_t deadline_ms, struct wb_cancel *cancel, struct wb_error *err)
+{
+    struct wb_debug_session *session = link->session;
+    bool in_time = true;
+    pthread_mutex_lock(&session->lock);
+    while (!link->initialized && in_time && !wb_cancel_is_fired(cancel) && !link->gone &&
+           !wb_dap_is_failed(link->dap, launch)) {
+        in_time = wb_cond_wait(&session->changed, &session->lock, deadline_ms);
+    }
+    bool initialized = link->initialized;
+    pthread_mutex_unlock(&session->lock);
+    if (initialized || wb_dap_is_answered(link->dap, launch)) {
+        return 0; /* a failure is told by the launch's answer */
+    }
+    return wb_cancel_is_fired(cancel)
+               ? wb_error_set(err, WB_ERROR_CANCELLED, "the start was given up")
+               : wb_error_set(err, WB_ERROR_TIMEOUT,
+                              "%s did not get ready to take breakpoints in time", session->row->id);
+}
+
+static int configure(struct wb_debug_link *link, int64_t deadline_ms, struct wb_cancel *cancel,
+                     struct wb_dap_pending **ret_done, struct wb_error *err)
+{
+    struct wb_debug_session *session = link->session;
+    *ret_done = NULL;
+    if (send_all_breakpoints(link, deadline_ms, cancel, err) != 0 ||
+        wb_link_send_exceptions(link, deadline_ms, cancel, err) != 0) {
+        return -1;
+    }
+    pthread_mutex_lock(&session->lock);
+    bool wants_done = link->capabilities.configuration_done;
+    pthread_mutex_unlock(&session->lock);
+    if (wants_done) {
+        *ret_done = wb_dap_start(link->dap, "configurationDone", WB_SPAN("{}"), err);
+    }
+    return !wants_done || *ret_done != NULL ? 0 : -1;
+}
+
+/* Breakpoints, configurationDone, and the answers of that and of the launch, in any order. */
+static int finish(struct wb_debug_link *link, struct wb_dap_pending *launch, const char *command,
+                  int64_t deadline_ms, struct wb_cancel *cancel, struct wb_error *err)
+{
+    WB_AUTO(wb_arena_done) struct wb_arena arena;
+    struct wb_dap_answer answer, done_answer;
+    struct wb_dap_pending *done = NULL;
+    wb_arena_init(&arena);
+    if (wait_initialized(link, launch, deadline_ms, cancel, err) != 0 ||
+        (!wb_dap_is_failed(link->dap, launch) &&
+         configure(link, deadline_ms, cancel, &done, err) != 0)) {
+        wb_dap_drop(link->dap, launch);
+        return -1;
+    }
+    int status = wb_dap_wait(link->dap, launch, deadline_ms, cancel, &arena, &answer, err);
+    if (done != NULL && (status != 0 || answer.failed)) {
+        wb_dap_drop(link->dap, done);
+    } else if (done != NULL) {
+        status = wb_dap_wait(link->dap, done, deadline_ms, cancel, &arena, &done_answer, err);
+    }
+    if (status == 0 && answer.failed) {
+        return wb_error_set(err, WB_ERROR_UNAVAILABLE, "%s refused the %s: %s",
+                            link->session->row->id, command, answer.error);
+    }
+    return status;
+}
+
+int wb_link_shake_hands(struct wb_debug_link *link, const char *command, struct wb_span arguments,
+                        int64_t deadline_ms, struct wb_cancel *cancel, struct wb_error *err)
+{
+    pthread_mutex_lock(&link->session->lock);
+    link->launched = true;
+    pthread_mutex_unlock(&link->session->lock);
+    struct wb_dap_pending *launch = wb_dap_start(link->dap, command, arguments, err);
+    return launch != NULL ? finish(link, launch, command, deadline_ms, cancel, err) : -1;
+}
+
+/* --- the adapter --- */
+
+static void on_stdout(void *ctx, const char *ptr, size_t len)
+{
+    struct wb_debug_session *session = ctx;
+    if (session->row->transport == WB_ADAPTER_STDIO) {
+        wb_dap_feed(session->links[0]->dap, ptr, len);
+    } else if (session->row->output_by_pipe) {
+        wb_session_on_pipe(session, WB_DEBUG_STDOUT, (struct wb_span){ptr, len});
+    }
+}
+
+static void on_stdout_end(void *ctx)
+{
+    struct wb_debug_session *session = ctx;
+    if (session->row->transport == WB_ADAPTER_STDIO) {
+        wb_link_on_end(session->links[0]);
+    }
+}
+
+static void on_stderr(void *ctx, const char *ptr, size_t len)
+{
+    struct wb_debug_session *session = ctx;
+    if (session->row->output_by_pipe) {
+        wb_session_on_pipe(session, WB_DEBUG_STDERR, (struct wb_span){ptr, len});
+    }
+}
+
+static const char *const *make_env(struct wb_arena *arena, const struct wb_adapter_row *row)
+{
+    const char **env = wb_arena_alloc_array(arena, wb_json_count(row->env) + 1, sizeof(*env));
+    for (struct wb_json_iter it = wb_json_iter(row->env); wb_json_next(&it);) {
+        env[it.index] = wb_arena_printf(arena, "%s=%s", it.key, wb_json_str_or(it.value, ""));
+    }
+    return env;
+}
+
+static const char *const *make_argv(struct wb_arena *arena, const struct wb_debug_options *options,
+                                    const char *const *command,
+                                    const struct wb_template_values *values)
+{
+    const char *const *words = wb_template_words(arena, command, values);
+    const char **argv = NULL;
+    size_t n = 0, capacity = 0;
+    for (size_t i = 0; words[i] != NULL; i++) {
+        *WB_ARENA_PUSH(arena, argv, n, capacity) = words[i];
+    }
+    for (const char **word = options->request->words; *word != NULL; word++) {
+        *WB_ARENA_PUSH(arena, argv, n, capacity) = *word;
+    }
+    *WB_ARENA_PUSH(arena, argv, n, capacity) = NULL;
+    return argv;
+}
+
+static int spawn(struct wb_debug_session *session, const struct wb_debug_options *options,
+                 const char *const *argv, struct wb_arena *arena, struct wb_error *err)
+{
+    const struct wb_child_options child_options = {
+        .argv = argv,
+        .env = make_env(arena, session->row),
+        .cwd = options->root,
+        .guard = wb_host_guard(session->host),
+        .out = {on_stdout, on_stdout_end, session},
+        .on_stderr = on_stderr,
+        .ctx = session,
+    };
+    struct wb_child *child = wb_child_start(wb_host_loop(session->host), &child_options, err);
+    if (child == NULL) {
+        return -1;
+    }
+    atomic_store(&session->child, child);
+    free(session->adapter);
+    session->adapter = wb_strdup(argv[0]);
+    return 0;
+}
+
+static bool has_ended(void *ctx)
+{
+    struct wb_debug_session *session = ctx;
+    return wb_child_ended(atomic_load(&session->child));
+}
+
+/* The connection of the transports that need one. listener: of WB_ADAPTER_DIAL_IN. */
+static int meet(struct wb_debug_link *link, int listener, int port, int64_t deadline_ms,
+                struct wb_cancel *cancel, struct wb_error *err)
+{
+    struct wb_debug_session *session = link->session;
+    const struct wb_tcp_wait wait = {
+        .deadline_ms = WB_MIN(deadline_ms, wb_clock_deadline(LISTEN_MS)),
+        .cancel = cancel,
+        .is_over = atomic_load(&session->child) != NULL ? has_ended : NULL,
+        .ctx = session,
+    };
+    int fd = listener >= 0 ? wb_tcp_accept(listener, &wait, err) : wb_tcp_connect(port, &wait, err);
+    if (fd < 0) {
+        return -1;
+    }
+    wb_link_open_take(link, fd);
+    return 0;
+}
+
+/* One candidate: its process, its connection, its answer to initialize. */
+static int try_command(struct wb_debug_session *session, const struct wb_debug_options *options,
+                       const char *const *command, int64_t deadline_ms, struct wb_cancel *cancel,
+                       struct wb_error *err)
+{
+    WB_AUTO(wb_arena_done) struct wb_arena arena;
+    struct wb_template_values values = *options->values;
+    int listener = -1, port = 0, status = 0;
+    wb_arena_init(&arena);
+    if (session->row->transport == WB_ADAPTER_DIAL_IN) {
+        listener = wb_tcp_listen(&port, err);
+        status = listener < 0 ? -1 : 0;
+    } else if (session->row->transport == WB_ADAPTER_LISTEN) {
+        port = session->port = wb_tcp_free_port(err);
+        status = port < 0 ? -1 : 0;
+    }
+    values.port = port;
+    struct wb_debug_link *link = wb_session_add_link(session);
+    if (status == 0) {
+        status = spawn(session, options, make_argv(&arena, options, command, &values), &arena, err);
+    }
+    if (status == 0 && session->row->transport != WB_ADAPTER_STDIO) {
+        status = meet(link, listener, port, deadline_ms, cancel, err);
+    }
+    if (listener >= 0) {
+        close(listener);
+    }
+    return status == 0 ? wb_link_initialize(link, deadline_ms, cancel, err) : -1;
+}
+
+/* What a failed candidate left. Its words are kept in the error. */
+static void clear_attempt(struct wb_debug_session *session, struct wb_error *err)
+{
+    struct wb_child *child = atomic_load(&session->child);
+    struct wb_child_status status;
+    wb_link_close_stream(session->links[0]);
+    if (child != NULL) {
+        if (err->code == WB_ERROR_CLOSED &&
+            wb_child_wait(child, wb_clock_deadline(1000), NULL, &status)) {
+            WB_AUTO(wb_text_done) struct wb_text end = {0};
+            wb_child_describe(&status, &end);
+            wb_error_set(err, WB_ERROR_CLOSED, "%s %s", session->adapter, wb_text_cstr(&end));
+        }
+        explain(session, err);
+        atomic_store(&session->child, NULL);
+        wb_child_free(child);
+    }
+    wb_session_drop_link(session);
+}
+
+static int start_adapter(struct wb_debug_session *session, const struct wb_debug_options *options,
+                         int64_t deadline_ms, struct wb_cancel *cancel, struct wb_error *err)
+{
+    wb_error_set(err, WB_ERROR_UNAVAILABLE, "%s has no program to start", session->row->id);
+    for (size_t i = 0; options->commands[i] != NULL; i++) {
+        if (try_command(session, options, options->commands[i], deadline_ms, cancel, err) == 0) {
+            return 0;
+        }
+        clear_attempt(session, err);
+        if (wb_cancel_is_fired(cancel)) {
+            return -1;
+        }
+        wb_log(WB_LOG_DEBUG, "%s: %s", options->commands[i][0], err->message);
+    }
+    return wb_error_context(err, "%s did not start", session->row->id);
+}
+
+static int connect_directly(struct wb_debug_session *session,
+                            const struct wb_debug_options *options, int64_t deadline_ms,
+                            struct wb_cancel *cancel, struct wb_error *err)
+{
+    struct wb_debug_link *link = wb_session_add_link(session);
+    int port = (int)options->direct_port;
+    if (meet(link, -1, port, WB_MIN(deadline_ms, wb_clock_deadline(DIRECT_MS)), cancel, err) != 0) {
+        return wb_error_set(err, err->code,
+                            "nothing listens on 127.0.0.1:%d; start the program so that it does, "
+                            "and check the port",
+                            port);
+    }
+    if (wb_link_initialize(link, deadline_ms, cancel, err) != 0) {
+        return wb_error_context(err, "what listens on port %d does not answer as %s", port,
+                                session->row->id);
+    }
+    return 0;
+}
+
+static int start(struct wb_debug_session *session, const struct wb_debug_options *options,
+                 int64_t deadline_ms, struct wb_cancel *cancel, struct wb_error *err)
+{
+    WB_AUTO(wb_arena_done) struct wb_arena arena;
+    wb_arena_init(&arena);
+    int connected = options->commands != NULL
+                        ? start_adapter(session, options, deadline_ms, cancel, err)
+                        : connect_directly(session, options, deadline_ms, cancel, err);
+    if (connected != 0) {
+        return -1;
+    }
+    struct wb_span arguments = wb_template_fill(&arena, options->arguments, options->values);
+    const char *command = options->request->is_attach ? "attach" : "launch";
+    if (wb_link_shake_hands(session->links[0], command, arguments, deadline_ms, cancel, err) != 0) {
+        return explain(session, err);
+    }
+    return 0;
+}
+
+static void give_up(void *ctx)
+{
+    struct wb_debug_session *session = ctx;
+    wb_cancel_fire(&session->start_cancel);
+    pthread_mutex_lock(&session->lock);
+    pthread_cond_broadcast(&session->changed);
+    pthread_mutex_unlock(&session->lock);
+}
+
+int wb_debug_session_start(struct wb_debug_session *session, const struct wb_debug_options *options,
+                           int64_t deadline_ms, struct wb_cancel *cancel, struct wb_error *err)
+{
+    struct wb_cancel_hook hook = {.fire = give_up, .ctx = session};
+    struct wb_error own;
+    wb_cancel_hook_add(cancel, &hook);
+    int status = start(session, options, deadline_ms, &session->start_cancel, &own);
+    wb_cancel_hook_remove(cancel, &hook);
+    pthread_mutex_lock(&session->lock);
+    bool is_unwanted = session->state != WB_SESSION_STARTING;
+    if (status == 0 && !is_unwanted) {
+        wb_debuggee_started(&session->debuggee);
+        wb_session_set_state(session, WB_SESSION_LIVE);
+    } else if (!is_unwanted) {
+        wb_session_set_state(session, WB_SESSION_LIVE); /* so that the end below is in order */
+    }
+    session->start_is_over = true;
+    bool died = session->n_links > 0 && session->links[0]->gone;
+    pthread_cond_broadcast(&session->changed);
+    pthread_mutex_unlock(&session->lock);
+    if (status != 0 || is_unwanted) {
+        wb_debug_session_end(session, status != 0 ? own.message : NULL);
+        return status != 0 ? wb_error_set(err, own.code, "%s", own.message)
+                           : wb_error_set(err, WB_ERROR_CANCELLED,
+                                          "the session was ended while it started");
+    }
+    if (died) { /* while it started, nobody was there to end it */
+        wb_debug_session_end(session, NULL);
+    }
+    return 0;
+}
+
+/* --- child sessions --- */
+
+struct child_wish {
+    struct wb_debug_session *session;
+    char *command;
+    struct wb_text configuration;
+};
+
+static void start_child(void *ctx)
+{
+    struct child_wish *wish = ctx;
+    struct wb_debug_session *session = wish->session;
+    int64_t deadline_ms = wb_clock_deadline(session->row->start_ms);
+    struct wb_error err;
+    struct wb_debug_link *link = wb_session_add_link(session);
+    bool is_attach = wb_str_equal(wish->command, "attach");
+    if (link == NULL ||
+        meet(link, -1, session->port, deadline_ms, &session->start_cancel, &err) != 0 ||
+        wb_link_initialize(link, deadline_ms, &session->start_cancel, &err) != 0 ||
+        wb_link_shake_hands(link, is_attach ? "attach" : "launch",
+                            wb_text_span(&wish->configuration), deadline_ms, &session->start_cancel,
+                            &err) != 0) {
+        /* A child's failure does not end its parent. */
+        wb_log(WB_LOG_INFO, "a child session of %s did not start", session->row->id);
+    }
+    wb_debug_session_unref(session);
+    wb_text_done(&wish->configuration);
+    free(wish->command);
+    free(wish);
+}
+
+void wb_session_start_child(struct wb_debug_session *session, const struct wb_json *body)
+{
+    struct wb_json_writer w;
+    struct child_wish *wish = wb_alloc(sizeof(*wish));
+    wish->session = wb_debug_session_ref(session);
+    wish->command = wb_strdup(wb_json_str_or(wb_json_get(body, "request"), "launch"));
+    wb_json_writer_init(&w, &wish->configuration);
+    wb_json_put_value(&w, wb_json_get(body, "configuration"));
+    if (wb_pool_run(wb_host_pool(session->host), start_child, wish, NULL) != 0) {
+        wb_text_done(&wish->configuration);
+        free(wish->command);
+        free(wish);
+        atomic_fetch_sub(&session->refs, 1); /* never the last: the caller has one */
+    }
+}
