@@ -28,4 +28,16 @@ else()
     string(SUBSTRING "${head}" 0 ${end} head)
     string(APPEND wb_notice "\nyyjson\n\n${head}\n")
 endif()
+# The parsers of structural search: one object a grammar, compiled once a machine.
+execute_process(
+    COMMAND ${PROJECT_SOURCE_DIR}/tools/build-grammars
+    OUTPUT_VARIABLE wb_grammars_dir
+    OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+file(GLOB wb_grammar_objects ${wb_grammars_dir}/*.o)
+add_library(wb_grammars INTERFACE)
+target_include_directories(wb_grammars SYSTEM INTERFACE ${wb_grammars_dir}/include)
+target_link_libraries(wb_grammars INTERFACE ${wb_grammar_objects})
+file(READ ${wb_grammars_dir}/NOTICE wb_grammars_notice)
+string(APPEND wb_notice "${wb_grammars_notice}")
+
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/NOTICE CONTENT "${wb_notice}" @ONLY)

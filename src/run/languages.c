@@ -43,6 +43,7 @@ static void read_row(struct wb_arena *arena, const struct wb_json *row,
     language->keywords = wb_table_strings(arena, wb_json_get(row, "keywords"));
     language->identifier = read_style(wb_json_get(row, "identifier"));
     language->line_comment = wb_json_str(wb_json_get(row, "line_comment"));
+    language->grammar = wb_json_get(row, "grammar");
 }
 
 const struct wb_languages *wb_languages_load(struct wb_arena *arena, const struct wb_json *extra,

@@ -24,7 +24,8 @@ struct wb_language {
     const char *lsp_id;                                               /* LSP's languageId */
     const char **extensions, **filenames, **interpreters, **keywords; /* NULL-terminated */
     enum wb_identifier_style identifier;
-    const char *line_comment; /* NULL: none */
+    const char *line_comment;      /* NULL: none */
+    const struct wb_json *grammar; /* for structural search (ast/grammar.h); NULL: none */
 };
 
 struct wb_languages;
