@@ -9,7 +9,8 @@
 /* The built-in parsers: third_party/npm/grammars/sources has the same names. */
 #define PARSERS(X)                                                                                 \
     X(bash)                                                                                        \
-    X(c) X(c_sharp) X(cpp) X(css) X(dart) X(elixir) X(go) X(haskell) X(hcl) X(html) X(java)        \
+    X(c)                                                                                           \
+    X(c_sharp) X(cpp) X(css) X(dart) X(elixir) X(go) X(haskell) X(hcl) X(html) X(java)             \
         X(javascript) X(json) X(julia) X(kotlin) X(lua) X(make) X(markdown) X(ocaml)               \
             X(ocaml_interface) X(php) X(powershell) X(python) X(r) X(ruby) X(rust) X(scala)        \
                 X(scss) X(sql) X(swift) X(toml) X(tsx) X(typescript) X(xml) X(yaml) X(zig)
@@ -188,6 +189,8 @@ static int read_grammar(struct wb_grammars *grammars, const struct wb_language *
         read_symbols(arena, grammar.parser, wb_json_get(row, "postfix"), &grammar.n_postfix);
     grammar.optional =
         read_symbols(arena, grammar.parser, wb_json_get(row, "optional"), &grammar.n_optional);
+    grammar.bodies = wb_table_strings(arena, wb_json_get(row, "bodies"));
+    grammar.aliases = wb_table_strings(arena, wb_json_get(row, "aliases"));
     grammar.literals = wb_table_strings(arena, wb_json_get(row, "literals"));
     grammar.ignores_case = wb_json_bool(wb_json_get(row, "ignores_case"), false);
     *WB_ARENA_PUSH(arena, grammars->items, grammars->count, grammars->capacity) = grammar;
@@ -223,10 +226,23 @@ void wb_grammars_free(struct wb_grammars *grammars)
 
 /* --- lookup --- */
 
+static bool has_name(const struct wb_grammar *grammar, const char *name)
+{
+    if (wb_str_equal(grammar->language->id, name)) {
+        return true;
+    }
+    for (const char **alias = grammar->aliases; *alias != NULL; alias++) {
+        if (wb_str_equal(*alias, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 const struct wb_grammar *wb_grammars_find(const struct wb_grammars *grammars, const char *id)
 {
     for (size_t i = 0; i < grammars->count; i++) {
-        if (wb_str_equal(grammars->items[i].language->id, id)) {
+        if (has_name(&grammars->items[i], id)) {
             return &grammars->items[i];
         }
     }

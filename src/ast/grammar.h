@@ -12,8 +12,8 @@
 
 /* One rung of the ladder: text around the fragment that makes a whole file of it. */
 struct wb_context {
-    const char *name; /* "statement" */
-    const char *prefix, *suffix;
+    const char *name;            /* "statement" */
+    const char *prefix, *suffix; /* a suffix that begins with ; may lend it to the fragment */
 };
 
 /* How a metavariable is spelt while the pattern is parsed. */
@@ -32,11 +32,13 @@ struct wb_grammar {
     size_t n_placeholders;
     struct wb_context *contexts; /* in the order of trying */
     size_t n_contexts;
-    uint64_t *joins;   /* one a context: bits of the later contexts that join it */
-    TSSymbol *postfix; /* kinds that go on an expression in its siblings (Dart's selectors) */
+    uint64_t *joins;     /* one a context: bits of the later contexts that join it */
+    const char **bodies; /* how a metavariable alone between braces may be spelt: "%;", "int %;" */
+    TSSymbol *postfix;   /* kinds that go on an expression in its siblings (Dart's selectors) */
     size_t n_postfix;
     TSSymbol *optional; /* tokens that may be left out at the end of a node (a semicolon) */
     size_t n_optional;
+    const char **aliases;  /* other names of the language: "tsx"; NULL-terminated */
     const char **literals; /* $NAME that is a name of the language: PHP's $_GET; NULL-terminated */
     bool ignores_case;     /* of keywords: they are no required tokens then */
 };
@@ -48,6 +50,7 @@ struct wb_grammars;
 struct wb_grammars *wb_grammars_load(const struct wb_languages *languages, struct wb_error *err);
 void wb_grammars_free(struct wb_grammars *grammars); /* NULL is allowed */
 
+/* By the language's id, or another name of it. */
 const struct wb_grammar *wb_grammars_find(const struct wb_grammars *grammars, const char *id);
 const struct wb_grammar *wb_grammars_of(const struct wb_grammars *grammars,
                                         const struct wb_language *language);

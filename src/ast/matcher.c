@@ -161,12 +161,12 @@ static bool bind(struct wb_matcher *m, uint16_t variable, struct wb_capture capt
 
 static struct wb_capture run_of(const struct wb_matcher *m, uint32_t first, uint32_t last)
 {
+    /* Some nodes end behind the end of their line: layout belongs to nobody. */
+    uint32_t start = m->tree->nodes[first].start, end = m->tree->nodes[last].end;
+    struct wb_span text = wb_span_trim((struct wb_span){m->source.ptr + start, end - start});
+    start = (uint32_t)(text.ptr - m->source.ptr);
     return (struct wb_capture){
-        .first = first,
-        .last = last,
-        .start = m->tree->nodes[first].start,
-        .end = m->tree->nodes[last].end,
-    };
+        .first = first, .last = last, .start = start, .end = start + (uint32_t)text.len};
 }
 
 /* "hello $A": literals in order, the variables between them. No backtracking inside a text: each
@@ -542,11 +542,12 @@ static void enter_node(struct wb_matcher *m, uint32_t node)
 
 static void give(const struct wb_matcher *m, uint32_t node, size_t rung, struct wb_match *ret)
 {
+    struct wb_capture whole = run_of(m, node, m->root_last);
     *ret = (struct wb_match){
         .first = node,
         .last = m->root_last,
-        .start = m->tree->nodes[node].start,
-        .end = m->tree->nodes[m->root_last].end,
+        .start = whole.start,
+        .end = whole.end,
         .captures = m->captures,
         .unmentioned = m->unmentioned,
         .n_unmentioned = m->n_unmentioned,

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 
 #define PARSE_MS 2000 /* for one scaffold: patterns are small */
+#define FORMS_MAX 64  /* combinations of spellings in one context */
 
 struct ladder {
     struct wb_arena *arena;
@@ -129,26 +130,48 @@ static bool accept_tree(struct ladder *ladder, const struct wb_context *context,
     }
     failure->at = SIZE_MAX;
     ret->context = context->name;
-    return find_cover(ladder, tree, source, start, end, &first, &last) &&
+    /* A statement may be written without its end: the suffix lends it. */
+    uint32_t lent = context->suffix[0] == ';' ? 1 : 0;
+    return (find_cover(ladder, tree, source, start, end, &first, &last) ||
+            (lent > 0 && find_cover(ladder, tree, source, start, end + lent, &first, &last))) &&
            wb_pattern_convert(ladder->arena, ladder->grammar, &ladder->text, tree, source, first,
                               last, ret);
 }
 
-static bool try_style(struct ladder *ladder, const struct wb_context *context,
-                      enum wb_placeholder style, struct wb_pattern_rung *ret,
-                      struct failure *failure)
+static bool try_form(struct ladder *ladder, const struct wb_context *context,
+                     struct wb_pattern_rung *ret, struct failure *failure)
 {
     WB_AUTO(wb_text_done) struct wb_text source = {0};
     WB_AUTO(wb_flat_tree_done) struct wb_flat_tree tree = {0};
     struct wb_error ignored;
-    ladder->text.style = style;
     wb_text_add_str(&source, context->prefix);
-    wb_pattern_text_put(&ladder->text, &source);
+    wb_pattern_text_put(ladder->arena, ladder->grammar, &ladder->text, &source);
     wb_text_add_str(&source, context->suffix);
     failure->at = 0;
     return wb_parser_parse(ladder->parser, ladder->grammar, wb_text_span(&source),
                            wb_clock_deadline(PARSE_MS), NULL, &tree, &ignored) == 0 &&
            accept_tree(ladder, context, &tree, wb_text_span(&source), ret, failure);
+}
+
+/* All spellings of the placeholders, the likeliest first. */
+static bool try_style(struct ladder *ladder, const struct wb_context *context,
+                      enum wb_placeholder style, struct wb_pattern_rung *ret,
+                      struct failure *farthest)
+{
+    ladder->text.style = style;
+    for (size_t i = 0; i < FORMS_MAX; i++) {
+        struct failure failure;
+        if (try_form(ladder, context, ret, &failure)) {
+            wb_pattern_text_reset_forms(&ladder->text);
+            return true;
+        }
+        farthest->at = WB_MAX(farthest->at, failure.at);
+        if (!wb_pattern_text_next_form(ladder->grammar, &ladder->text)) {
+            return false;
+        }
+    }
+    wb_pattern_text_reset_forms(&ladder->text);
+    return false;
 }
 
 static bool is_same(const struct wb_pattern_rung *a, const struct wb_pattern_rung *b)
@@ -200,13 +223,12 @@ static void tell_failure(struct ladder *ladder, const struct wb_context *context
 static bool try_context(struct ladder *ladder, const struct wb_context *context)
 {
     struct wb_pattern_rung rung = {0};
-    struct failure farthest = {0}, failure;
+    struct failure farthest = {0};
     for (size_t i = 0; i < ladder->grammar->n_placeholders; i++) {
-        if (try_style(ladder, context, ladder->grammar->placeholders[i], &rung, &failure)) {
+        if (try_style(ladder, context, ladder->grammar->placeholders[i], &rung, &farthest)) {
             add_rung(ladder, &rung);
             return true;
         }
-        farthest.at = WB_MAX(farthest.at, failure.at);
     }
     tell_failure(ladder, context, &farthest);
     return false;

@@ -12,6 +12,9 @@ struct wb_pattern_part {
     bool is_metavariable;
     size_t placeholder; /* index; two of one name share it */
     size_t at;          /* where it begins in the pattern's text */
+    bool is_body;       /* a metavariable that stands alone between braces */
+    size_t form;        /* is_body: 0: bare, else 1 + index into the grammar's bodies */
+    struct wb_span put; /* as it was written last */
 };
 
 struct wb_pattern_text {
@@ -34,8 +37,12 @@ struct wb_pattern_text {
 WB_MUST_CHECK int wb_pattern_text_read(struct wb_arena *arena, const struct wb_grammar *grammar,
                                        struct wb_span text, struct wb_pattern_text *ret,
                                        struct wb_error *err);
-/* The fragment with placeholders of its style in it, appended. */
-void wb_pattern_text_put(const struct wb_pattern_text *text, struct wb_text *out);
+/* The fragment with placeholders of its style in it, appended; notes what it wrote. */
+void wb_pattern_text_put(struct wb_arena *arena, const struct wb_grammar *grammar,
+                         struct wb_pattern_text *text, struct wb_text *out);
+/* The next combination of forms of the placeholders between braces; false: they begin anew. */
+bool wb_pattern_text_next_form(const struct wb_grammar *grammar, struct wb_pattern_text *text);
+void wb_pattern_text_reset_forms(struct wb_pattern_text *text);
 /* The place in the pattern's text of an offset in what put has written. */
 size_t wb_pattern_text_place(const struct wb_pattern_text *text, size_t offset);
 /* Is all of s one placeholder? Its index, or SIZE_MAX. */

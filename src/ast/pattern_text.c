@@ -111,6 +111,25 @@ static int add_metavariable(struct wb_arena *arena, struct wb_pattern_text *text
     return 0;
 }
 
+static char char_before(struct wb_span text, size_t at)
+{
+    while (at > 0 && isspace((unsigned char)text.ptr[at - 1])) {
+        at--;
+    }
+    return at > 0 ? text.ptr[at - 1] : '\0';
+}
+
+/* Alone between braces, or on a line of its own behind a statement. */
+static bool is_body(struct wb_span text, size_t start, size_t end)
+{
+    char before = char_before(text, start);
+    while (end < text.len && (text.ptr[end] == ' ' || text.ptr[end] == '\t')) {
+        end++;
+    }
+    bool ends = end == text.len || text.ptr[end] == '}' || text.ptr[end] == '\n';
+    return ends && strchr("{};", before) != NULL && (before != '\0' || end < text.len);
+}
+
 /* A letter such that "wb" and it do not come in the text. */
 static char choose_letter(struct wb_span text)
 {
@@ -144,8 +163,11 @@ int wb_pattern_text_read(struct wb_arena *arena, const struct wb_grammar *gramma
             continue;
         }
         add_literal(arena, ret, text.ptr, done, at);
-        if (length > 0 && add_metavariable(arena, ret, name, is_many, at, err) != 0) {
-            return -1;
+        if (length > 0) {
+            if (add_metavariable(arena, ret, name, is_many, at, err) != 0) {
+                return -1;
+            }
+            ret->parts[ret->n_parts - 1].is_body = is_body(text, at, at + length);
         }
         done = at + (escape ? 1 : length);
         at = escape ? at + 2 : done;
@@ -156,29 +178,67 @@ int wb_pattern_text_read(struct wb_arena *arena, const struct wb_grammar *gramma
 
 /* --- placeholders --- */
 
-void wb_pattern_text_put(const struct wb_pattern_text *text, struct wb_text *out)
+/* Letters only, no vowel but these: no keyword of any language. */
+static const char *placeholder_name(struct wb_arena *arena, const struct wb_pattern_text *text,
+                                    size_t index)
 {
-    enum wb_placeholder style = text->style;
+    static const char *const around[WB_PLACEHOLDER_STYLES][2] = {
+        [WB_PLACEHOLDER_BARE] = {"w", ""},
+        [WB_PLACEHOLDER_UPPER] = {"W", ""},
+        [WB_PLACEHOLDER_DOLLAR] = {"$w", ""},
+        [WB_PLACEHOLDER_QUOTED] = {"\"w", "\""},
+    };
+    const char *const *ends = around[text->style];
+    return wb_arena_printf(arena, "%sb%c%c%cz%s", ends[0], text->letter, (int)('a' + index / 26),
+                           (int)('a' + index % 26), ends[1]);
+}
+
+static struct wb_span put_part(struct wb_arena *arena, const struct wb_grammar *grammar,
+                               const struct wb_pattern_text *text,
+                               const struct wb_pattern_part *part)
+{
+    if (!part->is_metavariable) {
+        return part->literal;
+    }
+    const char *name = placeholder_name(arena, text, part->placeholder);
+    if (!part->is_body || part->form == 0) {
+        return wb_span(name);
+    }
+    const char *form = grammar->bodies[part->form - 1];
+    int before = (int)strcspn(form, "%");
+    const char *after = form[before] != '\0' ? form + before + 1 : "";
+    return wb_span(wb_arena_printf(arena, "%.*s%s%s", before, form, name, after));
+}
+
+void wb_pattern_text_put(struct wb_arena *arena, const struct wb_grammar *grammar,
+                         struct wb_pattern_text *text, struct wb_text *out)
+{
     for (size_t i = 0; i < text->n_parts; i++) {
-        const struct wb_pattern_part *part = &text->parts[i];
-        if (!part->is_metavariable) {
-            wb_text_add_span(out, part->literal);
-            continue;
-        }
-        const char *around = style == WB_PLACEHOLDER_QUOTED ? "\"" : "";
-        /* Letters only, no vowel but these: no keyword of any language. */
-        wb_text_printf(out, "%s%s%cb%c%c%c%c%s", around, style == WB_PLACEHOLDER_DOLLAR ? "$" : "",
-                       style == WB_PLACEHOLDER_UPPER ? 'W' : 'w', text->letter,
-                       (int)('a' + part->placeholder / 26), (int)('a' + part->placeholder % 26),
-                       'z', around);
+        text->parts[i].put = put_part(arena, grammar, text, &text->parts[i]);
+        wb_text_add_span(out, text->parts[i].put);
     }
 }
 
-static size_t placeholder_bytes(enum wb_placeholder style)
+bool wb_pattern_text_next_form(const struct wb_grammar *grammar, struct wb_pattern_text *text)
 {
-    return WB_PLACEHOLDER_NAME_BYTES + (style == WB_PLACEHOLDER_DOLLAR   ? 1
-                                        : style == WB_PLACEHOLDER_QUOTED ? 2
-                                                                         : 0);
+    for (size_t i = 0; i < text->n_parts; i++) {
+        struct wb_pattern_part *part = &text->parts[i];
+        if (part->is_body) {
+            if (grammar->bodies[part->form] != NULL) {
+                part->form++;
+                return true;
+            }
+            part->form = 0;
+        }
+    }
+    return false;
+}
+
+void wb_pattern_text_reset_forms(struct wb_pattern_text *text)
+{
+    for (size_t i = 0; i < text->n_parts; i++) {
+        text->parts[i].form = 0;
+    }
 }
 
 size_t wb_pattern_text_place(const struct wb_pattern_text *text, size_t offset)
@@ -186,12 +246,11 @@ size_t wb_pattern_text_place(const struct wb_pattern_text *text, size_t offset)
     size_t place = 0;
     for (size_t i = 0; i < text->n_parts; i++) {
         const struct wb_pattern_part *part = &text->parts[i];
-        size_t bytes = part->is_metavariable ? placeholder_bytes(text->style) : part->literal.len;
-        if (offset < bytes) {
+        if (offset < part->put.len) {
             return part->at + (part->is_metavariable ? 0 : offset);
         }
-        offset -= bytes;
-        place = part->at + bytes;
+        offset -= part->put.len;
+        place = part->at + part->put.len;
     }
     return place;
 }
@@ -219,8 +278,23 @@ size_t wb_pattern_text_find(const struct wb_pattern_text *text, struct wb_span s
     return SIZE_MAX;
 }
 
+/* Some grammars have the semicolon beside the member, not in it. */
+static struct wb_span without_end(struct wb_span put)
+{
+    put.len -= put.len > 0 && (put.ptr[put.len - 1] == ';' || put.ptr[put.len - 1] == ',');
+    return put;
+}
+
 size_t wb_pattern_text_whole(const struct wb_pattern_text *text, struct wb_span s)
 {
+    for (size_t i = 0; i < text->n_parts; i++) {
+        const struct wb_pattern_part *part = &text->parts[i];
+        struct wb_span put = wb_span_trim(part->put);
+        if (part->is_body && part->form > 0 &&
+            (wb_span_equal(put, s) || wb_span_equal(without_end(put), s))) {
+            return part->placeholder;
+        }
+    }
     if (text->style == WB_PLACEHOLDER_DOLLAR && s.len > 0 && s.ptr[0] == '$') {
         s.ptr++;
         s.len--;
