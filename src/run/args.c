@@ -21,6 +21,7 @@ static const char *const expected[] = {
     [WB_ARG_BOOL] = "true or false",
     [WB_ARG_ENUM] = "a string",
     [WB_ARG_STRINGS] = "an array of strings",
+    [WB_ARG_INTS] = "an array of integers",
     [WB_ARG_OBJECTS] = "an array of objects",
     [WB_ARG_OBJECT] = "an object of strings",
 };
@@ -262,6 +263,28 @@ static int decode_strings(struct decoder *d, const char *name, const struct wb_a
     return 0;
 }
 
+static int decode_ints(struct decoder *d, const char *name, const struct wb_arg *arg,
+                       const struct wb_json *value, struct wb_arg_list *ret)
+{
+    static const struct wb_arg positive = {.kind = WB_ARG_INT, .min = 1};
+    size_t count = wb_json_count(value);
+    if (wb_json_type(value) != WB_JSON_ARRAY) {
+        return wrong_type(d, name, arg->kind, value);
+    }
+    if (check_range(d, name, arg, (int64_t)count, " items long") != 0) {
+        return -1;
+    }
+    int64_t *items = wb_arena_alloc_array(d->arena, count, sizeof(*items));
+    for (struct wb_json_iter it = wb_json_iter(value); wb_json_next(&it);) {
+        if (decode_int(d, wb_arena_printf(d->arena, "%s[%zu]", name, it.index), &positive, it.value,
+                       &items[it.index]) != 0) {
+            return -1;
+        }
+    }
+    *ret = (struct wb_arg_list){items, count};
+    return 0;
+}
+
 static int decode_object(struct decoder *d, const char *name, const struct wb_arg *arg,
                          const struct wb_json *value, const struct wb_json **ret)
 {
@@ -323,6 +346,8 @@ static int decode_value(struct decoder *d, const char *name, const struct wb_arg
         return decode_enum(d, name, arg, value, field);
     case WB_ARG_STRINGS:
         return decode_strings(d, name, arg, value, field);
+    case WB_ARG_INTS:
+        return decode_ints(d, name, arg, value, field);
     case WB_ARG_OBJECTS:
         return decode_objects(d, name, arg, value, field);
     case WB_ARG_OBJECT:

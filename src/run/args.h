@@ -9,6 +9,7 @@
  *   WB_ARG_BOOL                  bool              `otherwise` when not given
  *   WB_ARG_ENUM                  int               index into choices; `otherwise` when not given
  *   WB_ARG_STRINGS               struct wb_arg_list of struct wb_span
+ *   WB_ARG_INTS                  struct wb_arg_list of int64_t; each at least 1
  *   WB_ARG_OBJECTS               struct wb_arg_list of structures described by `items`
  *   WB_ARG_OBJECT                const struct wb_json *  an object of strings (environment); or NULL
  */
@@ -24,6 +25,7 @@ enum wb_arg_kind {
     WB_ARG_BOOL,
     WB_ARG_ENUM,
     WB_ARG_STRINGS,
+    WB_ARG_INTS,
     WB_ARG_OBJECTS,
     WB_ARG_OBJECT,
 };

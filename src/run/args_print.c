@@ -31,7 +31,7 @@ static void put_items(struct wb_json_writer *w, const struct wb_arg *arg)
         put_object(w, arg->items, arg->n_items);
     } else {
         wb_json_begin_object(w);
-        put_type(w, "string");
+        put_type(w, arg->kind == WB_ARG_INTS ? "integer" : "string");
         wb_json_end_object(w);
     }
 }
@@ -77,6 +77,7 @@ static void put_property(struct wb_json_writer *w, const struct wb_arg *arg)
         put_choices(w, arg);
         break;
     case WB_ARG_STRINGS:
+    case WB_ARG_INTS:
     case WB_ARG_OBJECTS:
         put_items(w, arg);
         break;
@@ -118,9 +119,9 @@ void wb_args_schema(struct wb_json_writer *w, const struct wb_args *args)
 }
 
 static const char *const kind_names[] = {
-    [WB_ARG_STRING] = "text",     [WB_ARG_PATH] = "path",        [WB_ARG_INT] = "number",
-    [WB_ARG_BOOL] = "true/false", [WB_ARG_ENUM] = "choice",      [WB_ARG_STRINGS] = "list of text",
-    [WB_ARG_OBJECTS] = "list",    [WB_ARG_OBJECT] = "name=text",
+    [WB_ARG_STRING] = "text",     [WB_ARG_PATH] = "path",    [WB_ARG_INT] = "number",
+    [WB_ARG_BOOL] = "true/false", [WB_ARG_ENUM] = "choice",  [WB_ARG_STRINGS] = "list of text",
+    [WB_ARG_INTS] = "numbers",    [WB_ARG_OBJECTS] = "list", [WB_ARG_OBJECT] = "name=text",
 };
 
 static void print_arg(struct wb_text *out, const struct wb_arg *arg, int indent, int width)

@@ -207,6 +207,11 @@ static bool has_elder(const struct wb_active_call *active)
     return elder != NULL;
 }
 
+static bool waits_for_turn(const struct wb_tool *tool, const void *args)
+{
+    return !tool->parallel_safe && (tool->interrupts == NULL || !tool->interrupts(args));
+}
+
 /* Waits until no older call of a tool that is not parallel-safe is left. */
 static int take_turn(struct wb_active_call *active, struct wb_error *err)
 {
@@ -246,7 +251,7 @@ static int perform(struct wb_active_call *active, const char *tool_name, const s
     }
     if (wb_args_decode(call->arena, &tool->args, tool->name, json, &args, err) != 0 ||
         pass_gate(call, args, arguments_json, err) != 0 ||
-        (!tool->parallel_safe && take_turn(active, err) != 0)) {
+        (waits_for_turn(tool, args) && take_turn(active, err) != 0)) {
         return -1;
     }
     if (wb_cancel_is_fired(&active->cancel)) {

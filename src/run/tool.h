@@ -33,6 +33,9 @@ struct wb_tool {
      * NULL: nothing more. Any thread; must not change anything. */
     int (*subject)(struct wb_call *call, const void *args, struct wb_gate_subject *subject,
                    struct wb_error *err);
+    /* Of a tool that is not parallel-safe: does this call not wait for its turn, because it is there
+     * to end the one that has it? NULL: none does. */
+    bool (*interrupts)(const void *args);
     /* Does the work on the call's thread. 0: *result is filled (it may say is_error itself).
      * -1: err becomes the result. */
     int (*call)(struct wb_call *call, const void *args, struct wb_result *result,
