@@ -27,8 +27,9 @@
  * sentence into it when it returns NULL. A failed call is no such error: it is a result that says
  * werkbank_result_is_error. Out of memory ends the process.
  *
- * Processes: language servers run behind `werkbank-guard`, a small program that is installed with the
- * library; they end with this process, however it ends. SIGCHLD and other signals are left alone.
+ * Processes: language servers and debug adapters run behind `werkbank-guard`, a small program that is
+ * installed with the library; they end with this process, however it ends. SIGCHLD and other signals
+ * are left alone.
  *
  * Structures that you fill begin with `size`: set it to their sizeof and the rest to zero, and
  * programs built against an older header keep working with a newer library. */
@@ -141,6 +142,7 @@ WERKBANK_API void werkbank_run_close(struct werkbank_run *run);
 
 /* One attach function a resource: without it exactly its tools are absent. */
 WERKBANK_API void werkbank_run_attach_language_servers(struct werkbank_run *run);
+WERKBANK_API void werkbank_run_attach_debugger(struct werkbank_run *run);
 
 /* --- surface --- */
 

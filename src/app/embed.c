@@ -6,6 +6,7 @@
 #include "app/assemble.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "debug/debug.h"
 #include "lsp/lsp.h"
 #include "werkbank.h"
 
@@ -212,6 +213,11 @@ void werkbank_run_close(struct werkbank_run *run)
 void werkbank_run_attach_language_servers(struct werkbank_run *run)
 {
     wb_lsp_attach(run->run);
+}
+
+void werkbank_run_attach_debugger(struct werkbank_run *run)
+{
+    wb_debug_attach(run->run);
 }
 
 /* --- surface --- */

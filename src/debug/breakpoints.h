@@ -25,6 +25,7 @@ struct wb_breakpoint {
     char *condition, *log_message; /* or NULL */
     enum wb_hit_rule rule;
     int64_t rule_count;
+    bool is_sent;      /* in the last request */
     bool is_temporary; /* run to a line: gone after the next stop */
 
     enum wb_breakpoint_state state;
@@ -70,10 +71,10 @@ void wb_breakpoints_reset(struct wb_breakpoints *table);
 /* The paths that have any, each once; start with *cursor 0. */
 const char *wb_breakpoints_next_path(const struct wb_breakpoints *table, size_t *cursor);
 bool wb_breakpoints_has_functions(const struct wb_breakpoints *table);
-/* The arguments of setBreakpoints for the path, or of setFunctionBreakpoints for NULL. Conditions and
- * log messages only as far as the adapter can. */
-void wb_breakpoints_request(const struct wb_breakpoints *table, const char *path,
-                            bool can_condition, bool can_log, struct wb_text *out);
+/* The arguments of setBreakpoints for the path, or of setFunctionBreakpoints for NULL. What the
+ * adapter cannot do is refused, and not sent. */
+void wb_breakpoints_request(struct wb_breakpoints *table, const char *path, bool can_condition,
+                            bool can_log, struct wb_text *out);
 /* Applies the answer, item by item in the order of the request. */
 void wb_breakpoints_answer(struct wb_breakpoints *table, const char *path, unsigned link,
                            const struct wb_json *body);

@@ -9,8 +9,15 @@ static bool is_of(const struct wb_breakpoint *it, const char *path)
     return path != NULL ? it->path != NULL && wb_str_equal(it->path, path) : it->path == NULL;
 }
 
-static void put_one(struct wb_json_writer *w, const struct wb_breakpoint *it, bool can_condition,
-                    bool can_log)
+/* What the adapter cannot do is not sent: without its condition it would stop every time. */
+static const char *unsupported(const struct wb_breakpoint *it, bool can_condition, bool can_log)
+{
+    return it->condition != NULL && !can_condition ? "this adapter has no conditional breakpoints"
+           : it->log_message != NULL && !can_log   ? "this adapter has no log points"
+                                                   : NULL;
+}
+
+static void put_one(struct wb_json_writer *w, const struct wb_breakpoint *it)
 {
     wb_json_begin_object(w);
     if (it->path != NULL) {
@@ -18,17 +25,23 @@ static void put_one(struct wb_json_writer *w, const struct wb_breakpoint *it, bo
     } else {
         wb_json_member_str(w, "name", it->function);
     }
-    if (it->condition != NULL && can_condition) {
+    if (it->condition != NULL) {
         wb_json_member_str(w, "condition", it->condition);
     }
-    if (it->log_message != NULL && can_log) {
+    if (it->log_message != NULL) {
         wb_json_member_str(w, "logMessage", it->log_message);
     }
     wb_json_end_object(w);
 }
 
-void wb_breakpoints_request(const struct wb_breakpoints *table, const char *path,
-                            bool can_condition, bool can_log, struct wb_text *out)
+static void set_reason(struct wb_breakpoint *it, const char *reason)
+{
+    free(it->reason);
+    it->reason = reason != NULL && *reason != '\0' ? wb_strdup(reason) : NULL;
+}
+
+void wb_breakpoints_request(struct wb_breakpoints *table, const char *path, bool can_condition,
+                            bool can_log, struct wb_text *out)
 {
     struct wb_json_writer w;
     wb_json_writer_init(&w, out);
@@ -43,18 +56,18 @@ void wb_breakpoints_request(const struct wb_breakpoints *table, const char *path
     wb_json_key(&w, "breakpoints");
     wb_json_begin_array(&w);
     for (size_t i = 0; i < table->count; i++) {
-        if (is_of(&table->items[i], path)) {
-            put_one(&w, &table->items[i], can_condition, can_log);
+        struct wb_breakpoint *it = &table->items[i];
+        const char *why = unsupported(it, can_condition, can_log);
+        it->is_sent = is_of(it, path) ? why == NULL : it->is_sent;
+        if (is_of(it, path) && why != NULL) {
+            it->state = WB_BREAKPOINT_REFUSED;
+            set_reason(it, why);
+        } else if (is_of(it, path)) {
+            put_one(&w, it);
         }
     }
     wb_json_end_array(&w);
     wb_json_end_object(&w);
-}
-
-static void set_reason(struct wb_breakpoint *it, const char *reason)
-{
-    free(it->reason);
-    it->reason = reason != NULL && *reason != '\0' ? wb_strdup(reason) : NULL;
 }
 
 /* "breakpoint.provisionalBreakpoint": a key of a translation, which says nothing to a reader. */
@@ -89,7 +102,7 @@ void wb_breakpoints_answer(struct wb_breakpoints *table, const char *path, unsig
 {
     struct wb_json_iter it = wb_json_iter(wb_json_get(body, "breakpoints"));
     for (size_t i = 0; i < table->count; i++) {
-        if (is_of(&table->items[i], path) && wb_json_next(&it)) {
+        if (is_of(&table->items[i], path) && table->items[i].is_sent && wb_json_next(&it)) {
             apply(&table->items[i], link, it.value);
         }
     }

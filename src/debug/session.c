@@ -30,24 +30,33 @@ struct job {
     struct wb_debug_session *session;
     void (*run)(struct wb_debug_session *session, uint64_t number);
     uint64_t number;
+    bool is_busy;
 };
 
 static void run_job(void *ctx)
 {
     struct job *job = ctx;
-    job->run(job->session, job->number);
-    wb_debug_session_unref(job->session);
+    struct wb_debug_session *session = job->session;
+    job->run(session, job->number);
+    pthread_mutex_lock(&session->lock);
+    session->n_busy -= job->is_busy;
+    pthread_cond_broadcast(&session->changed);
+    pthread_mutex_unlock(&session->lock);
+    wb_debug_session_unref(session);
     free(job);
 }
 
 void wb_session_job(struct wb_debug_session *session,
-                    void (*run)(struct wb_debug_session *session, uint64_t number), uint64_t number)
+                    void (*run)(struct wb_debug_session *session, uint64_t number), uint64_t number,
+                    bool is_busy)
 {
     struct job *job = wb_alloc(sizeof(*job));
-    *job = (struct job){wb_debug_session_ref(session), run, number};
+    *job = (struct job){wb_debug_session_ref(session), run, number, is_busy};
+    session->n_busy += is_busy;
     if (wb_pool_run(wb_host_pool(session->host), run_job, job, NULL) != 0) {
         wb_log(WB_LOG_WARNING, "no thread is free to look after the debug session of %s",
                session->title);
+        session->n_busy -= is_busy;
         atomic_fetch_sub(&session->refs, 1); /* never the last: the caller has one */
         free(job);
     }
@@ -67,7 +76,10 @@ static void end_of_lifetime(struct wb_debug_session *session, uint64_t number)
 
 static void on_timer(void *ctx)
 {
-    wb_session_job(ctx, end_of_lifetime, 0);
+    struct wb_debug_session *session = ctx;
+    pthread_mutex_lock(&session->lock);
+    wb_session_job(session, end_of_lifetime, 0, false);
+    pthread_mutex_unlock(&session->lock);
 }
 
 struct wb_debug_session *wb_debug_session_new(const struct wb_debug_options *options)
@@ -120,6 +132,10 @@ static void free_session(struct wb_debug_session *session)
     free(session->scratch);
     free(session->adapter);
     free(session->end_why);
+    for (unsigned i = 0; i < session->n_wishes; i++) {
+        free(session->wishes[i].command);
+        wb_text_done(&session->wishes[i].configuration);
+    }
     free(session);
 }
 
@@ -270,6 +286,9 @@ void wb_debug_session_end(struct wb_debug_session *session, const char *why)
         forget_answers(session->points);
         WB_AUTO(wb_free_p) char *reason = find_reason(session, atomic_load(&session->child));
         pthread_mutex_lock(&session->lock);
+        while (session->n_busy > 0) {
+            wb_cond_wait(&session->changed, &session->lock, WB_NEVER);
+        }
         wb_debuggee_end(&session->debuggee, session->end_why != NULL ? session->end_why : reason);
         wb_session_set_state(session, WB_SESSION_OVER);
         pthread_mutex_unlock(&session->lock);

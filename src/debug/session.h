@@ -56,6 +56,8 @@ struct wb_debug_options {
 
 /* Makes a session that has not started. Never NULL; the caller unrefs. */
 struct wb_debug_session *wb_debug_session_new(const struct wb_debug_options *options);
+/* In place of a start: it is over before it began. */
+void wb_debug_session_abandon(struct wb_debug_session *session);
 /* Starts adapter and debuggee; the options are those of _new. Another call may end it meanwhile.
  * After an error the session is over. */
 WB_MUST_CHECK int wb_debug_session_start(struct wb_debug_session *session,

@@ -19,6 +19,12 @@
 
 enum wb_session_state { WB_SESSION_STARTING, WB_SESSION_LIVE, WB_SESSION_ENDING, WB_SESSION_OVER };
 
+/* A child session that was asked for, and not started yet. */
+struct wb_child_wish {
+    char *command;
+    struct wb_text configuration;
+};
+
 /* One DAP connection: the adapter's own, or one of a child session. */
 struct wb_debug_link {
     struct wb_debug_session *session;
@@ -56,15 +62,19 @@ struct wb_debug_session {
     bool passed_start;    /* the stop of the row's stops_at_start is behind us */
     struct wb_debug_link *links[WB_DEBUG_LINKS_MAX];
     unsigned n_links;
+    struct wb_child_wish wishes[WB_DEBUG_LINKS_MAX]; /* by number */
+    unsigned n_wishes;
     char *end_why;
+    unsigned n_busy; /* jobs that use more than the session: the end waits for them */
 };
 
 /* session.c */
 void wb_session_set_state(struct wb_debug_session *session, enum wb_session_state state);
-/* Runs job(session, number) on a pool thread, with a reference. */
+/* Runs job(session, number) on a pool thread, with a reference; with the session's lock held. The end
+ * waits for a job that is busy; one that ends the session itself is not. */
 void wb_session_job(struct wb_debug_session *session,
-                    void (*job)(struct wb_debug_session *session, uint64_t number),
-                    uint64_t number);
+                    void (*job)(struct wb_debug_session *session, uint64_t number), uint64_t number,
+                    bool is_busy);
 
 /* session_link.c */
 struct wb_debug_link *wb_session_add_link(struct wb_debug_session *session);
@@ -92,7 +102,7 @@ WB_MUST_CHECK int wb_link_send_breakpoints(struct wb_debug_link *link, const cha
 WB_MUST_CHECK int wb_link_send_exceptions(struct wb_debug_link *link, int64_t deadline_ms,
                                           struct wb_cancel *cancel, struct wb_error *err);
 /* A child session that the adapter asked for; body: of startDebugging. Loop thread. */
-void wb_session_start_child(struct wb_debug_session *session, const struct wb_json *body);
+void wb_session_take_child(struct wb_debug_session *session, const struct wb_json *body);
 
 /* session_judge.c: decides on the stop of the debuggee, which is judging; under the lock. */
 void wb_session_take_stop(struct wb_debug_session *session);

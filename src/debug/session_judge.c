@@ -183,7 +183,7 @@ void wb_session_take_stop(struct wb_debug_session *session)
         must_judge = must_judge || !session->stop_on_entry;
     }
     if (must_judge) {
-        wb_session_job(session, judge, stop->epoch);
+        wb_session_job(session, judge, stop->epoch, true);
     } else {
         wb_debuggee_settle(&session->debuggee, stop->epoch);
     }

@@ -71,7 +71,7 @@ static void take_end(struct wb_debug_session *session, struct wb_debug_link *lin
         if (session->debuggee.has_exit_code && session->debuggee.terminated) {
             wb_debuggee_end(&session->debuggee, "the program ended");
         }
-        wb_session_job(session, end_job, 0);
+        wb_session_job(session, end_job, 0, false);
     }
 }
 
@@ -104,7 +104,7 @@ static void take_news(struct wb_debug_session *session, struct wb_debug_link *li
         take_end(session, link);
         break;
     case WB_NEWS_EXITED:
-        wb_session_job(session, end_after_grace, 0);
+        wb_session_job(session, end_after_grace, 0, false);
         break;
     case WB_NEWS_NONE:
         break;
@@ -150,7 +150,7 @@ static void on_request(void *ctx, const struct wb_dap_message *request)
     (void)!wb_dap_reply(link->dap, request->seq, request->name, is_child ? NULL : refusal,
                         (struct wb_span){0}, NULL);
     if (is_child) {
-        wb_session_start_child(session, request->body);
+        wb_session_take_child(session, request->body);
     }
 }
 

@@ -528,49 +528,43 @@ int wb_debug_session_start(struct wb_debug_session *session, const struct wb_deb
     return 0;
 }
 
+void wb_debug_session_abandon(struct wb_debug_session *session)
+{
+    pthread_mutex_lock(&session->lock);
+    session->start_is_over = true;
+    pthread_mutex_unlock(&session->lock);
+    wb_debug_session_end(session, "it was not started");
+}
+
 /* --- child sessions --- */
 
-struct child_wish {
-    struct wb_debug_session *session;
-    char *command;
-    struct wb_text configuration;
-};
-
-static void start_child(void *ctx)
+static void start_child(struct wb_debug_session *session, uint64_t number)
 {
-    struct child_wish *wish = ctx;
-    struct wb_debug_session *session = wish->session;
+    const struct wb_child_wish *wish = &session->wishes[number];
     int64_t deadline_ms = wb_clock_deadline(session->row->start_ms);
+    struct wb_cancel *cancel = &session->start_cancel;
     struct wb_error err;
     struct wb_debug_link *link = wb_session_add_link(session);
     bool is_attach = wb_str_equal(wish->command, "attach");
-    if (link == NULL ||
-        meet(link, -1, session->port, deadline_ms, &session->start_cancel, &err) != 0 ||
-        wb_link_initialize(link, deadline_ms, &session->start_cancel, &err) != 0 ||
+    if (link == NULL || meet(link, -1, session->port, deadline_ms, cancel, &err) != 0 ||
+        wb_link_initialize(link, deadline_ms, cancel, &err) != 0 ||
         wb_link_shake_hands(link, is_attach ? "attach" : "launch",
-                            wb_text_span(&wish->configuration), deadline_ms, &session->start_cancel,
-                            &err) != 0) {
+                            wb_text_span(&wish->configuration), deadline_ms, cancel, &err) != 0) {
         /* A child's failure does not end its parent. */
         wb_log(WB_LOG_INFO, "a child session of %s did not start", session->row->id);
     }
-    wb_debug_session_unref(session);
-    wb_text_done(&wish->configuration);
-    free(wish->command);
-    free(wish);
 }
 
-void wb_session_start_child(struct wb_debug_session *session, const struct wb_json *body)
+void wb_session_take_child(struct wb_debug_session *session, const struct wb_json *body)
 {
     struct wb_json_writer w;
-    struct child_wish *wish = wb_alloc(sizeof(*wish));
-    wish->session = wb_debug_session_ref(session);
-    wish->command = wb_strdup(wb_json_str_or(wb_json_get(body, "request"), "launch"));
-    wb_json_writer_init(&w, &wish->configuration);
-    wb_json_put_value(&w, wb_json_get(body, "configuration"));
-    if (wb_pool_run(wb_host_pool(session->host), start_child, wish, NULL) != 0) {
-        wb_text_done(&wish->configuration);
-        free(wish->command);
-        free(wish);
-        atomic_fetch_sub(&session->refs, 1); /* never the last: the caller has one */
+    pthread_mutex_lock(&session->lock);
+    if (session->n_wishes < WB_DEBUG_LINKS_MAX - 1 && session->state < WB_SESSION_ENDING) {
+        struct wb_child_wish *wish = &session->wishes[session->n_wishes];
+        wish->command = wb_strdup(wb_json_str_or(wb_json_get(body, "request"), "launch"));
+        wb_json_writer_init(&w, &wish->configuration);
+        wb_json_put_value(&w, wb_json_get(body, "configuration"));
+        wb_session_job(session, start_child, session->n_wishes++, true);
     }
+    pthread_mutex_unlock(&session->lock);
 }

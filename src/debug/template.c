@@ -82,6 +82,7 @@ static struct value look_up(struct wb_arena *arena, const struct wb_template_val
         size_t offset;
     } texts[] = {
         {"program", offsetof(struct wb_template_values, program)},
+        {"folder", offsetof(struct wb_template_values, folder)},
         {"cwd", offsetof(struct wb_template_values, cwd)},
         {"cwd_given", offsetof(struct wb_template_values, cwd_given)},
         {"root", offsetof(struct wb_template_values, root)},

@@ -8,6 +8,7 @@
 /* Each is left out of the request where it has no value: the member goes with it. */
 struct wb_template_values {
     const char *program;       /* {program} */
+    const char *folder;        /* {folder}: that program is in, or is */
     const char *const *args;   /* {args}: an array; in a command's words: spliced; {args_line}: one
                                  string, quoted for a shell */
     const char *cwd;           /* {cwd}: never NULL */

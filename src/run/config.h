@@ -1,6 +1,6 @@
 /* config: JSON configuration: the user's file, then the project's (.werkbank.json in the workspace),
- * then --config. Later ones win, member by member; the rows of "servers", "languages" and "checks"
- * are merged by their "id".
+ * then --config. Later ones win, member by member; the rows of "servers", "languages", "checks"
+ * and "adapters" are merged by their "id".
  *
  * Every key is in the table of config.c; an unknown key and a wrong type are told at load, with the
  * file. A broken user or --config file is an error; a broken project file is not believed.

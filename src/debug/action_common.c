@@ -1,0 +1,55 @@
+/* action_common: what several of the debug tool's operations need. */
+#include "base/clock.h"
+#include "debug/actions.h"
+
+#define QUESTION_MS 15000 /* to an adapter, about a stopped program */
+
+struct wb_debug_session *wb_debug_need_session(struct wb_debug *debug, struct wb_error *err)
+{
+    struct wb_debug_session *session = wb_debug_place_session(debug->place);
+    if (session == NULL) {
+        wb_error_set(err, WB_ERROR_NOT_FOUND,
+                     "no debug session: `launch` starts a program, `attach` takes one that runs");
+    }
+    return session;
+}
+
+int64_t wb_debug_wait_deadline(const struct wb_debug *debug, const struct wb_call *call,
+                               const struct wb_debug_args *args)
+{
+    int64_t ms = args->wait_seconds >= 0 ? 1000 * args->wait_seconds : debug->wait_ms;
+    return wb_call_deadline(call, ms);
+}
+
+struct wb_inspect wb_debug_inspect(struct wb_debug_session *session, struct wb_call *call)
+{
+    return (struct wb_inspect){
+        .session = session,
+        .arena = call->arena,
+        .deadline_ms = wb_call_deadline(call, QUESTION_MS),
+        .cancel = call->cancel,
+    };
+}
+
+const int64_t *wb_debug_thread(const struct wb_debug_args *args)
+{
+    return args->thread_id != WB_DEBUG_NO_THREAD ? &args->thread_id : NULL;
+}
+
+void wb_debug_wait_and_report(struct wb_debug *debug, struct wb_call *call,
+                              struct wb_debug_session *session, int64_t deadline_ms, bool is_status,
+                              struct wb_result *result)
+{
+    struct wb_debug_view view;
+    struct wb_report report = {
+        .workspace = debug->workspace,
+        .points = wb_debug_place_points(debug->place),
+        .since = wb_debug_place_seen(debug->place),
+        .is_status = is_status,
+    };
+    (void)wb_debug_session_wait(session, deadline_ms, call->cancel);
+    report.inspect = wb_debug_inspect(session, call);
+    wb_report_state(&report, result);
+    wb_debug_session_view(session, call->arena, &view);
+    wb_debug_place_set_seen(debug->place, view.output_end);
+}
