@@ -57,9 +57,11 @@ struct wb_adapter_row {
     bool tested; /* driven in CI */
 
     /* Quirks (docs/internals/debugger.md names the versions). */
-    bool child_sessions;      /* asks for a second connection by startDebugging */
-    bool stops_at_start;      /* of itself: passed over unless that was asked for */
-    bool output_by_pipe;      /* the debuggee writes to the adapter's own stdout and stderr */
+    bool child_sessions; /* asks for a second connection by startDebugging */
+    const char *
+        *no_crash;       /* exceptions that are a program's way to exit: passed over (SystemExit) */
+    bool stops_at_start; /* of itself: passed over unless that was asked for */
+    bool output_by_pipe; /* the debuggee writes to the adapter's own stdout and stderr */
     bool keeps_breakpoints;   /* an empty list does not clear a file: stops there are passed over */
     const char **exit_text;   /* words in its output behind which the exit code stands */
     const char **no_evaluate; /* expressions that begin so are commands to the adapter: refused */

@@ -241,6 +241,19 @@ static bool goes_before(const struct wb_adapter_row *a, const struct wb_adapter_
     return target->program.is_go && a->go_binaries && !b->go_binaries;
 }
 
+/* A language that some adapter steers, but only as an executable. */
+static bool is_compiled(const struct wb_adapters *adapters, const struct wb_target *target)
+{
+    const struct wb_adapter_row *row;
+    for (size_t cursor = 0; (row = wb_adapters_next(adapters, &cursor)) != NULL;) {
+        if (target->kind == WB_TARGET_SOURCE && row->launch[WB_TARGET_BINARY].arguments != NULL &&
+            wb_adapter_row_speaks(row, target->language, NULL)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 int wb_choose_for_launch(struct wb_arena *arena, const struct wb_adapters *adapters,
                          const char *workspace, const struct wb_target *target, const char *adapter,
                          struct wb_adapter_choice *ret, struct wb_error *err)
@@ -271,6 +284,12 @@ int wb_choose_for_launch(struct wb_arena *arena, const struct wb_adapters *adapt
         } else {
             wb_text_printf(&reasons, "\n  %s: %s", row->id, choice.reason);
         }
+    }
+    if (!found && reasons.len == 0 && is_compiled(adapters, target)) {
+        return wb_error_set(err, WB_ERROR_INVALID,
+                            "%s is source that is compiled: build it with debug information (-g), "
+                            "and launch the executable; breakpoints are set in the source",
+                            wb_path_base(target->path));
     }
     return found ? 0 : none_usable(describe_target(arena, target), &reasons, err);
 }

@@ -149,9 +149,8 @@ static void take_output(struct wb_debuggee *debuggee, const struct wb_json *body
     if (category != WB_DEBUG_STDOUT) {
         look_for_exit_code(debuggee, text);
     }
-    /* What an adapter says of itself once all is over is a crash of its own. */
-    if (!wb_str_equal(name, "telemetry") &&
-        !(category == WB_DEBUG_CONSOLE && debuggee->terminated)) {
+    /* What an adapter tells once all is over is of itself: lldb-dap 19 crashes, at length. */
+    if (!wb_str_equal(name, "telemetry") && !debuggee->terminated) {
         wb_debug_output_add(&debuggee->output, category, text);
     }
 }

@@ -258,7 +258,7 @@ static int check_expression(const struct wb_debug_view *view, const char *expres
     for (const char **prefix = view->row->no_evaluate; *prefix != NULL; prefix++) {
         if (wb_str_starts(expression, *prefix)) {
             return wb_error_set(err, WB_ERROR_DENIED,
-                                "%s takes what begins with `%s` for a command to itself, and not "
+                                "%s takes what begins with \"%s\" for a command to itself, and not "
                                 "for an expression of the program: it was not sent",
                                 view->row->id, *prefix);
         }

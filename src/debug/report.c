@@ -181,6 +181,12 @@ void wb_report_put_variable(const struct wb_variable_item *item, struct wb_json_
     wb_json_end_object(w);
 }
 
+/* "special variables": a drawer of the adapter's, and no variable. */
+static bool is_group(const struct wb_variable_item *item)
+{
+    return *item->value == '\0' && item->type == NULL && item->reference != 0;
+}
+
 static void add_locals(struct wb_report *it, int64_t frame_id, struct wb_text *out,
                        struct wb_json_writer *w)
 {
@@ -194,6 +200,9 @@ static void add_locals(struct wb_report *it, int64_t frame_id, struct wb_text *o
     wb_text_add_str(out, n > 0 ? "locals:\n" : "no locals\n");
     wb_json_begin_array(w);
     for (size_t i = 0; i < n; i++) {
+        if (is_group(&items[i])) {
+            continue;
+        }
         wb_report_variable(&items[i], out);
         wb_report_put_variable(&items[i], w);
     }
@@ -206,7 +215,7 @@ static void add_locals(struct wb_report *it, int64_t frame_id, struct wb_text *o
 static void put_state(struct wb_json_writer *w, const struct wb_debug_view *view, const char *path,
                       int64_t line, const char *function)
 {
-    bool has_stop = view->stop.epoch > 0 && view->state != WB_DEBUGGEE_RUNNING;
+    bool has_stop = view->stop.epoch > 0 && view->state == WB_DEBUGGEE_STOPPED;
     wb_json_member_str(w, "state", wb_debuggee_state_name(view->state));
     wb_json_member_str(w, "reason",
                        view->state == WB_DEBUGGEE_ENDED ? view->end_reason
@@ -245,9 +254,10 @@ static void report_stop(struct wb_report *it, const struct wb_debug_view *view,
     add_exception(it, view, out);
     add_condition_error(it, view, &frames[0], out);
     if (shown != &frames[0]) {
-        wb_text_add_str(out, "called from");
+        wb_text_add_str(out, "first frame with source: frame_id ");
+        wb_text_printf(out, "%lld", (long long)shown->frame_id);
         add_place(it, shown, out);
-        wb_text_printf(out, " (frame_id %lld)\n", (long long)shown->frame_id);
+        wb_text_add_char(out, '\n');
     }
     if (shown->path != NULL) {
         wb_report_source(it->inspect.arena, shown->path, shown->line, out);

@@ -19,7 +19,7 @@ struct judgement {
     int64_t thread_id;
     int64_t hits[WB_STOP_HITS_MAX];
     size_t n_hits;
-    bool is_at_breakpoint, is_at_start;
+    bool is_at_breakpoint, is_at_start, is_exception;
     /* Of the top frame: */
     bool has_frame;
     int64_t frame_id, line;
@@ -99,11 +99,34 @@ static void check_condition(struct judgement *it)
     pthread_mutex_unlock(&points->lock);
 }
 
+/* The exception by which a program exits is no crash. Who chose filters gets what they ask for. */
+static bool is_exit(struct judgement *it)
+{
+    struct wb_debug_points *points = it->session->points;
+    WB_AUTO(wb_text_done) struct wb_text arguments = {0};
+    const struct wb_json *body;
+    pthread_mutex_lock(&points->lock);
+    bool is_chosen = points->table.exceptions != NULL;
+    pthread_mutex_unlock(&points->lock);
+    wb_text_printf(&arguments, "{\"threadId\":%lld}", (long long)it->thread_id);
+    if (is_chosen || ask(it, "exceptionInfo", &arguments, &body) != 0) {
+        return false;
+    }
+    const char *id = wb_json_str_or(wb_json_get(body, "exceptionId"), "");
+    for (const char **name = it->session->row->no_crash; *name != NULL; name++) {
+        /* debugpy writes a note behind the name. */
+        if (wb_str_starts(id, *name) && strchr(" ", id[strlen(*name)]) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Is it a stop for the agent? */
 static bool is_wanted(struct judgement *it)
 {
     struct wb_debug_points *points = it->session->points;
-    if (it->is_at_start) {
+    if (it->is_at_start || (it->is_exception && is_exit(it))) {
         return false;
     }
     if (!it->is_at_breakpoint) {
@@ -157,6 +180,7 @@ static void judge(struct wb_debug_session *session, uint64_t epoch)
     it.n_hits = stop->n_hits;
     memcpy(it.hits, stop->hits, sizeof(it.hits));
     it.is_at_breakpoint = strstr(stop->reason, "breakpoint") != NULL;
+    it.is_exception = wb_str_equal(stop->reason, "exception") && session->row->no_crash[0] != NULL;
     it.is_at_start = session->row->stops_at_start && !session->passed_start;
     session->passed_start = true;
     pthread_mutex_unlock(&session->lock);
@@ -177,7 +201,8 @@ void wb_session_take_stop(struct wb_debug_session *session)
     pthread_mutex_lock(&points->lock);
     bool must_judge = wb_breakpoints_need_judge(&points->table) || session->row->keeps_breakpoints;
     pthread_mutex_unlock(&points->lock);
-    must_judge = must_judge && strstr(stop->reason, "breakpoint") != NULL;
+    must_judge = (must_judge && strstr(stop->reason, "breakpoint") != NULL) ||
+                 (session->row->no_crash[0] != NULL && wb_str_equal(stop->reason, "exception"));
     if (session->row->stops_at_start && !session->passed_start) {
         session->passed_start = session->stop_on_entry;
         must_judge = must_judge || !session->stop_on_entry;

@@ -128,7 +128,9 @@ static void on_event(void *ctx, const struct wb_dap_message *event)
         return;
     }
     pthread_mutex_lock(&session->lock);
-    if (wb_str_equal(event->name, "initialized")) {
+    if (session->end_why != NULL) {
+        /* Somebody ended it: how the program died of that says nothing. */
+    } else if (wb_str_equal(event->name, "initialized")) {
         link->initialized = true;
     } else if (wb_str_equal(event->name, "capabilities")) {
         wb_dap_capabilities_merge(&link->capabilities, wb_json_get(event->body, "capabilities"));
