@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "ast/ast.h"
 #include "debug/debug.h"
 #include "lsp/lsp.h"
 #include "sys/path.h"
@@ -12,12 +13,13 @@
 extern const struct wb_tool wb_tool_read, wb_tool_write, wb_tool_edit;
 extern const struct wb_tool wb_tool_apply_patch, wb_tool_grep, wb_tool_glob, wb_tool_shell;
 extern const struct wb_tool wb_tool_lsp, wb_tool_lsp_rename;
+extern const struct wb_tool wb_tool_ast_grep;
 extern const struct wb_tool wb_tool_debug;
 
 const struct wb_tool *const wb_tools[] = {
-    &wb_tool_read,       &wb_tool_write, &wb_tool_edit, &wb_tool_apply_patch,
-    &wb_tool_grep,       &wb_tool_glob,  &wb_tool_lsp,  &wb_tool_shell,
-    &wb_tool_lsp_rename, &wb_tool_debug, NULL,
+    &wb_tool_read,  &wb_tool_write,      &wb_tool_edit,  &wb_tool_apply_patch,
+    &wb_tool_grep,  &wb_tool_glob,       &wb_tool_lsp,   &wb_tool_ast_grep,
+    &wb_tool_shell, &wb_tool_lsp_rename, &wb_tool_debug, NULL,
 };
 
 /* The folder that the program's file is in. For a library, that of the program that loaded it. */
@@ -64,5 +66,6 @@ struct wb_host *wb_assemble_host(const char *guard)
 void wb_assemble_attach(struct wb_run *run)
 {
     wb_lsp_attach(run);
+    wb_ast_attach(run);
     wb_debug_attach(run);
 }

@@ -1,5 +1,5 @@
 /* glob: files by their names. */
-#include "files/search.h"
+#include "run/search.h"
 #include "sys/path.h"
 
 #define PATHS_SHOWN_MAX 500

@@ -3,7 +3,7 @@
 #include "base/limits.h"
 #include "files/content.h"
 #include "files/regex.h"
-#include "files/search.h"
+#include "run/search.h"
 #include "sys/file.h"
 
 #define LINES_SHOWN_MAX 200

@@ -27,6 +27,7 @@ static const struct key {
     {"languages", KEY_ROWS, 0, 0, true},
     {"checks", KEY_ROWS, 0, 0, true},
     {"adapters", KEY_ROWS, 0, 0, true},
+    {"ast.cache_mb", KEY_INT, 0, 1024 * 1024, false},
     {"lsp.idle_stop_s", KEY_INT, 1, 7 * 24 * 3600, false},
     {"lsp.start_timeout_s", KEY_INT, 1, 3600, false},
     {"lsp.request_timeout_s", KEY_INT, 1, 3600, false},

@@ -1,5 +1,5 @@
 /* search: see the header. */
-#include "files/search.h"
+#include "run/search.h"
 
 #include "run/run.h"
 #include "sys/file.h"

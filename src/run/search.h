@@ -1,6 +1,6 @@
-/* search: which files grep and glob look at. */
-#ifndef WB_FILES_SEARCH_H
-#define WB_FILES_SEARCH_H
+/* search: which files a tool that searches looks at. */
+#ifndef WB_RUN_SEARCH_H
+#define WB_RUN_SEARCH_H
 
 #include "run/call.h"
 #include "sys/walk.h"

@@ -1,0 +1,40 @@
+/* ast: structural search as a run has it: the languages of its configuration and their grammars,
+ * loaded on first use, and the host's cache of parsed files. What the tools of this folder work on. */
+#ifndef WB_AST_AST_H
+#define WB_AST_AST_H
+
+#include "ast/scan.h"
+
+struct wb_ast;
+
+/* Attaches the parser set to the run. */
+void wb_ast_attach(struct wb_run *run);
+bool wb_ast_available(const struct wb_run *run); /* for the tools' `available` */
+
+/* What a call of ast_grep or ast_edit looks for, from its arguments. */
+struct wb_ast_query {
+    const struct wb_languages *languages;
+    const struct wb_grammar *grammar;
+    const struct wb_pattern *pattern;
+    struct wb_tree_cache *cache;
+};
+
+/* Finds the language (named, or that of the file that path names) and compiles the pattern. The
+ * error says which of the three is wrong: the language, the path, the pattern. */
+WB_MUST_CHECK int wb_ast_query(struct wb_call *call, struct wb_span pattern, struct wb_span path,
+                               struct wb_span language, struct wb_ast_query *ret,
+                               struct wb_error *err);
+
+/* " (searched 12 files; skipped 1 binary, 2 too large; 3 parsed only in part)": what a result says of
+ * the files. */
+void wb_ast_tell_files(const struct wb_scan *scan, struct wb_text *out);
+
+/* Line of an offset, counted on from an earlier one. */
+struct wb_line_counter {
+    struct wb_span source;
+    size_t at, line; /* start with {source, 0, 1} */
+};
+
+size_t wb_line_of(struct wb_line_counter *counter, size_t offset);
+
+#endif
