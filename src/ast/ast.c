@@ -172,19 +172,3 @@ void wb_ast_tell_files(const struct wb_scan *scan, struct wb_text *out)
         wb_text_printf(out, "; %zu places given up (too many ways to match)", scan->n_given_up);
     }
 }
-
-size_t wb_line_of(struct wb_line_counter *counter, size_t offset)
-{
-    if (offset < counter->at) {
-        counter->at = 0;
-        counter->line = 1;
-    }
-    const char *end = counter->source.ptr + offset;
-    const char *at = counter->source.ptr + counter->at;
-    while (at < end && (at = memchr(at, '\n', (size_t)(end - at))) != NULL) {
-        counter->line++;
-        at++;
-    }
-    counter->at = offset;
-    return counter->line;
-}

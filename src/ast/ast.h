@@ -29,12 +29,4 @@ WB_MUST_CHECK int wb_ast_query(struct wb_call *call, struct wb_span pattern, str
  * the files. */
 void wb_ast_tell_files(const struct wb_scan *scan, struct wb_text *out);
 
-/* Line of an offset, counted on from an earlier one. */
-struct wb_line_counter {
-    struct wb_span source;
-    size_t at, line; /* start with {source, 0, 1} */
-};
-
-size_t wb_line_of(struct wb_line_counter *counter, size_t offset);
-
 #endif

@@ -11,7 +11,8 @@
     X(bash)                                                                                        \
     X(c)                                                                                           \
     X(c_sharp)                                                                                     \
-    X(cpp) X(css) X(dart) X(elixir) X(go) X(haskell) X(hcl) X(html) X(java) X(javascript) X(json)  \
+    X(cpp)                                                                                         \
+    X(css) X(dart) X(elixir) X(go) X(haskell) X(hcl) X(html) X(java) X(javascript) X(json)         \
         X(julia) X(kotlin) X(lua) X(make) X(markdown) X(ocaml) X(ocaml_interface) X(php)           \
             X(powershell) X(python) X(r) X(ruby) X(rust) X(scala) X(scss) X(sql) X(swift) X(toml)  \
                 X(tsx) X(typescript) X(xml) X(yaml) X(zig)

@@ -356,3 +356,21 @@ int wb_scan_survey(struct wb_call *call, const struct wb_languages *languages,
     }
     return 0;
 }
+
+/* --- lines --- */
+
+size_t wb_line_of(struct wb_line_counter *counter, size_t offset)
+{
+    if (offset < counter->at) {
+        counter->at = 0;
+        counter->line = 1;
+    }
+    const char *end = counter->source.ptr + offset;
+    const char *at = counter->source.ptr + counter->at;
+    while (at < end && (at = memchr(at, '\n', (size_t)(end - at))) != NULL) {
+        counter->line++;
+        at++;
+    }
+    counter->at = offset;
+    return counter->line;
+}

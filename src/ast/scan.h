@@ -56,4 +56,12 @@ WB_MUST_CHECK int wb_scan_survey(struct wb_call *call, const struct wb_languages
 /* The language of a file, by its name or its first line. */
 const struct wb_language *wb_scan_language(const struct wb_languages *languages, const char *path);
 
+/* Line of an offset, counted on from an earlier one. */
+struct wb_line_counter {
+    struct wb_span source;
+    size_t at, line; /* start with {source, 0, 1} */
+};
+
+size_t wb_line_of(struct wb_line_counter *counter, size_t offset);
+
 #endif
