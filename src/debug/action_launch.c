@@ -123,8 +123,21 @@ static const char *const *words_of(struct wb_arena *arena, const struct wb_arg_l
     return words;
 }
 
-/* Room for what an adapter builds; gone with the session. */
-static const char *make_scratch(struct wb_arena *arena, struct wb_error *err)
+static int put_files(struct wb_arena *arena, const struct wb_json *files, const char *folder,
+                     struct wb_error *err)
+{
+    for (struct wb_json_iter it = wb_json_iter(files); wb_json_next(&it);) {
+        if (wb_file_write_private(wb_path_join(arena, folder, it.key), wb_json_span(it.value),
+                                  err) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* Room for what an adapter builds, and for what its row puts there; gone with the session. */
+static const char *make_scratch(struct wb_arena *arena, const struct wb_adapter_row *row,
+                                struct wb_error *err)
 {
     char *cache = wb_path_cache_folder(arena, err);
     if (cache == NULL) {
@@ -133,6 +146,9 @@ static const char *make_scratch(struct wb_arena *arena, struct wb_error *err)
     char *folder = wb_arena_printf(arena, "%s/debug-XXXXXX", cache);
     if (mkdtemp(folder) == NULL) {
         wb_error_set(err, WB_ERROR_IO, "cannot make a folder in %s", cache);
+        return NULL;
+    }
+    if (put_files(arena, row->scratch_files, folder, err) != 0) {
         return NULL;
     }
     return folder;
@@ -169,7 +185,7 @@ static int fill_values(struct wb_debug *debug, struct wb_call *call,
         .stop_on_entry = args->stop_on_entry,
     };
     if (wb_template_asks(call->arena, arguments, "{scratch}")) {
-        ret->scratch = make_scratch(call->arena, err);
+        ret->scratch = make_scratch(call->arena, choice->row, err);
         return ret->scratch != NULL ? 0 : -1;
     }
     return 0;
@@ -227,8 +243,10 @@ static int run_session(struct wb_debug *debug, struct wb_call *call,
                                call->cancel, err) != 0) {
         return -1;
     }
+    int64_t deadline_ms = wb_call_deadline(call, wait_ms);
+    (void)wb_debug_session_wait(session, deadline_ms, call->cancel);
     tell_start(debug, call, session, choice, target, &result->text);
-    wb_debug_wait_and_report(debug, call, session, wb_call_deadline(call, wait_ms), false, result);
+    wb_debug_wait_and_report(debug, call, session, deadline_ms, false, result);
     return 0;
 }
 

@@ -70,8 +70,10 @@ static void read_quirks(struct wb_arena *arena, const struct wb_json *json,
     row->stops_at_start = wb_json_bool(wb_json_get(json, "stops_at_start"), false);
     row->output_by_pipe = wb_json_bool(wb_json_get(json, "output_by_pipe"), false);
     row->keeps_breakpoints = wb_json_bool(wb_json_get(json, "keeps_breakpoints"), false);
+    row->exceptions = wb_table_strings(arena, wb_json_get(json, "exceptions"));
     row->no_crash = wb_table_strings(arena, wb_json_get(json, "no_crash"));
     row->exit_text = wb_table_strings(arena, wb_json_get(json, "exit_text"));
+    row->failed_values = wb_table_strings(arena, wb_json_get(json, "failed_values"));
     row->no_evaluate = wb_table_strings(arena, wb_json_get(json, "no_evaluate"));
     row->hidden_output = wb_table_strings(arena, wb_json_get(json, "hidden_output"));
 }
@@ -92,6 +94,7 @@ static void read_row(struct wb_arena *arena, const struct wb_json *json, struct 
     row->go_binaries = wb_str_equal(wb_json_str_or(wb_json_get(json, "binaries"), ""), "go");
     row->transport = read_transport(wb_json_get(json, "transport"));
     row->initialize = wb_json_get(json, "initialize");
+    row->scratch_files = wb_json_get(json, "scratch_files");
     row->env = wb_json_get(json, "env");
     row->start_ms = 1000 * wb_json_int_or(wb_json_get(json, "start_s"), START_S);
     row->install = wb_json_str_or(wb_json_get(json, "install"), "");

@@ -50,23 +50,24 @@ struct wb_adapter_row {
     bool go_binaries;   /* it takes executables made by Go, and no others */
     enum wb_adapter_transport transport;
     struct wb_adapter_template launch[WB_TARGET_KINDS], attach[WB_ATTACH_KINDS];
-    const struct wb_json *initialize; /* more members of the initialize request; or NULL */
-    const struct wb_json *env;        /* added to the adapter's environment; or NULL */
-    int64_t start_ms;                 /* how long a launch may take (a build is part of some) */
+    const struct wb_json *initialize;    /* more members of the initialize request; or NULL */
+    const struct wb_json *scratch_files; /* name to content: put into {scratch}; or NULL */
+    const struct wb_json *env;           /* added to the adapter's environment; or NULL */
+    int64_t start_ms;                    /* how long a launch may take (a build is part of some) */
     const char *install, *url;
     bool tested; /* driven in CI */
 
     /* Quirks (docs/internals/debugger.md names the versions). */
-    bool child_sessions; /* asks for a second connection by startDebugging */
-    const char *
-        *no_crash;       /* exceptions that are a program's way to exit: passed over (SystemExit) */
-    bool stops_at_start; /* of itself: passed over unless that was asked for */
-    bool output_by_pipe; /* the debuggee writes to the adapter's own stdout and stderr */
-    bool keeps_breakpoints;   /* an empty list does not clear a file: stops there are passed over */
-    const char **exit_text;   /* words in its output behind which the exit code stands */
-    const char **no_evaluate; /* expressions that begin so are commands to the adapter: refused */
-    const char *
-        *hidden_output; /* lines of its pipes that begin so are its own, not the debuggee's */
+    bool child_sessions;     /* asks for a second connection by startDebugging */
+    const char **exceptions; /* filters that are on besides the adapter's own choice */
+    const char **no_crash;   /* exceptions by which a program exits: passed over */
+    bool stops_at_start;     /* of itself: passed over unless that was asked for */
+    bool output_by_pipe;     /* the debuggee writes to the adapter's own stdout and stderr */
+    bool keeps_breakpoints;  /* an empty list does not clear a file: stops there are passed over */
+    const char **exit_text;  /* words in its output behind which the exit code stands */
+    const char **failed_values; /* results that begin so are errors, though told as a success */
+    const char **no_evaluate;   /* expressions that begin so are commands to the adapter: refused */
+    const char **hidden_output; /* lines that begin so are not the debuggee's */
 };
 
 struct wb_adapters;

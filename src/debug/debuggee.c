@@ -37,9 +37,10 @@ static bool set_state(struct wb_debuggee *debuggee, enum wb_debuggee_state state
     return true;
 }
 
-void wb_debuggee_init(struct wb_debuggee *debuggee, const char **exit_text)
+void wb_debuggee_init(struct wb_debuggee *debuggee, const char **exit_text,
+                      const char **hidden_output)
 {
-    *debuggee = (struct wb_debuggee){.exit_text = exit_text};
+    *debuggee = (struct wb_debuggee){.exit_text = exit_text, .hidden_output = hidden_output};
     debuggee->stop.reason = wb_strdup("");
 }
 
@@ -68,13 +69,17 @@ static bool says(const char *text, const char *word)
     return text != NULL && strstr(text, word) != NULL;
 }
 
-/* lldb-dap stops a program by a signal and tells that signal, for our own pause and entry too. */
+/* lldb-dap stops a program by a signal and tells that signal, for our own pause and entry too;
+ * js-debug calls its pause a step. */
 static const char *reason_of(const struct wb_debuggee *debuggee, const struct wb_stop *stop,
                              const char *reason)
 {
-    bool by_signal = wb_str_equal(reason, "exception") &&
-                     (says(stop->description, "SIGSTOP") || says(stop->text, "SIGSTOP") ||
-                      says(stop->description, "SIGINT") || says(stop->text, "SIGINT"));
+    const char *words = stop->description != NULL ? stop->description : stop->text;
+    bool by_signal =
+        wb_str_equal(reason, "exception") && (says(words, "SIGSTOP") || says(words, "SIGINT"));
+    if (debuggee->pausing && wb_str_equal(reason, "step") && says(stop->description, "ause")) {
+        return "pause";
+    }
     if (by_signal && (debuggee->pausing || debuggee->entering)) {
         return debuggee->pausing ? "pause" : "entry";
     }
@@ -106,6 +111,11 @@ static enum wb_debuggee_news take_stop(struct wb_debuggee *debuggee, unsigned li
     };
     stop.has_thread = wb_json_int(wb_json_get(body, "threadId"), &stop.thread_id);
     const char *reason = wb_json_str_or(wb_json_get(body, "reason"), "unknown");
+    if (wb_str_starts(reason, "SIG")) { /* cdt-gdb-adapter */
+        free(stop.description);
+        stop.description = wb_sprintf("signal %s", reason);
+        reason = "exception";
+    }
     stop.reason = wb_strdup(reason_of(debuggee, &stop, reason));
     read_hits(wb_json_get(body, "hitBreakpointIds"), &stop);
     done_stop(&debuggee->stop);
@@ -134,9 +144,34 @@ static void look_for_exit_code(struct wb_debuggee *debuggee, struct wb_span text
                (rest.ptr[len] == '-' || (rest.ptr[len] >= '0' && rest.ptr[len] <= '9'))) {
             len++;
         }
-        int64_t code;
-        if (wb_span_int64((struct wb_span){rest.ptr, len}, &code)) {
-            set_exit_code(debuggee, code);
+        /* gdb writes octal, with a zero in front; words alone ("exited normally") mean 0. */
+        WB_AUTO(wb_free_p) char *digits = wb_strndup(rest.ptr, WB_MIN(len, (size_t)20));
+        set_exit_code(debuggee, strtoll(digits, NULL, *digits == '0' ? 8 : 10));
+    }
+}
+
+static bool is_hidden(const struct wb_debuggee *debuggee, struct wb_span line)
+{
+    for (const char **prefix = debuggee->hidden_output; prefix != NULL && *prefix != NULL;
+         prefix++) {
+        if (wb_span_starts(line, wb_span(*prefix))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void wb_debuggee_print(struct wb_debuggee *debuggee, enum wb_debug_category category,
+                       struct wb_span bytes)
+{
+    struct wb_span rest = bytes, line;
+    while (rest.len > 0) {
+        const char *begin = rest.ptr;
+        size_t before = rest.len;
+        (void)wb_span_next_line(&rest, &line);
+        if (!is_hidden(debuggee, line)) {
+            wb_debug_output_add(&debuggee->output, category,
+                                (struct wb_span){begin, before - rest.len});
         }
     }
 }
@@ -146,12 +181,10 @@ static void take_output(struct wb_debuggee *debuggee, const struct wb_json *body
     const char *name = wb_json_str_or(wb_json_get(body, "category"), "console");
     struct wb_span text = wb_json_span(wb_json_get(body, "output"));
     enum wb_debug_category category = wb_debug_category_parse(name);
-    if (category != WB_DEBUG_STDOUT) {
-        look_for_exit_code(debuggee, text);
-    }
+    look_for_exit_code(debuggee, text);
     /* What an adapter tells once all is over is of itself: lldb-dap 19 crashes, at length. */
     if (!wb_str_equal(name, "telemetry") && !debuggee->terminated) {
-        wb_debug_output_add(&debuggee->output, category, text);
+        wb_debuggee_print(debuggee, category, text);
     }
 }
 
@@ -172,7 +205,7 @@ enum wb_debuggee_news wb_debuggee_event(struct wb_debuggee *debuggee, unsigned l
     } else if (wb_str_equal(name, "process")) {
         debuggee->pid = wb_json_int_or(wb_json_get(body, "systemProcessId"), debuggee->pid);
     } else if (wb_str_equal(name, "terminated")) {
-        debuggee->terminated = true;
+        debuggee->terminated = debuggee->terminated || link == 0;
         return WB_NEWS_TERMINATED;
     }
     return WB_NEWS_NONE;

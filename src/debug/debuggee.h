@@ -51,16 +51,17 @@ struct wb_debuggee {
     uint64_t moves;      /* counts our continues and steps */
     bool pausing;        /* we asked for a pause and have not seen its stop */
     bool entering;       /* the first stop is the one at the entry that was asked for */
-    bool terminated;     /* the adapter said so */
+    bool terminated;     /* the adapter said so, on its first connection */
     bool has_exit_code;
     int64_t exit_code;
     int64_t pid;      /* of `process` events; 0: not told */
     char *end_reason; /* once ended */
     struct wb_debug_output output;
-    const char **exit_text; /* of the row; borrowed */
+    const char **exit_text, **hidden_output; /* of the row; borrowed, may be NULL */
 };
 
-void wb_debuggee_init(struct wb_debuggee *debuggee, const char **exit_text);
+void wb_debuggee_init(struct wb_debuggee *debuggee, const char **exit_text,
+                      const char **hidden_output);
 void wb_debuggee_done(struct wb_debuggee *debuggee);
 
 /* What an event means for the session. */
@@ -74,6 +75,10 @@ enum wb_debuggee_news {
 /* Applies an event: stopped, exited, terminated, process, output. Others change nothing. */
 enum wb_debuggee_news wb_debuggee_event(struct wb_debuggee *debuggee, unsigned link,
                                         const char *name, const struct wb_json *body);
+
+/* What it printed, by an event or a pipe: lines of the adapter's own are left out. */
+void wb_debuggee_print(struct wb_debuggee *debuggee, enum wb_debug_category category,
+                       struct wb_span bytes);
 
 /* Launch or attach is done: running, unless a stop came first. */
 void wb_debuggee_started(struct wb_debuggee *debuggee);

@@ -310,6 +310,11 @@ int wb_inspect_evaluate(struct wb_inspect *it, const char *expression, int64_t f
     frame.frame = frame_id;
     read_variable(it, &frame, epoch, body, "result", ret);
     ret->name = expression;
+    for (const char **prefix = view.row->failed_values; *prefix != NULL; prefix++) {
+        if (wb_str_starts(ret->value, *prefix)) {
+            return wb_error_set(err, WB_ERROR_UNAVAILABLE, "%s: %s", view.row->id, ret->value);
+        }
+    }
     return 0;
 }
 

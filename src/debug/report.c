@@ -138,22 +138,36 @@ static void add_condition_error(struct wb_report *it, const struct wb_debug_view
     pthread_mutex_unlock(&it->points->lock);
 }
 
-/* The first scope that is cheap: the locals. */
-static int find_locals(struct wb_report *it, int64_t frame_id, struct wb_variable_item **ret,
+static bool is_local(const struct wb_scope_item *scope)
+{
+    return !scope->is_expensive && scope->reference != 0 &&
+           (wb_str_starts(scope->name, "Local") || wb_str_starts(scope->name, "Block"));
+}
+
+/* The first scope that is cheap, and those that hold the rest of the locals (blocks of JavaScript). */
+static int find_locals(struct wb_report *it, int64_t frame_id, struct wb_variable_item *ret,
                        size_t *ret_n, size_t *ret_total)
 {
     struct wb_scope_item *scopes;
-    size_t n;
+    struct wb_variable_item *items;
+    size_t n, n_items, total;
+    bool found = false;
+    *ret_n = *ret_total = 0;
     if (wb_inspect_scopes(&it->inspect, frame_id, &scopes, &n, NULL) != 0) {
         return -1;
     }
-    for (size_t i = 0; i < n; i++) {
-        if (!scopes[i].is_expensive && scopes[i].reference != 0) {
-            return wb_inspect_variables(&it->inspect, scopes[i].reference, 0, LOCALS_SHOWN_MAX, ret,
-                                        ret_n, ret_total, NULL);
+    for (size_t i = 0; i < n && *ret_n < LOCALS_SHOWN_MAX; i++) {
+        bool is_first = !found && !scopes[i].is_expensive && scopes[i].reference != 0;
+        if ((is_first || is_local(&scopes[i])) &&
+            wb_inspect_variables(&it->inspect, scopes[i].reference, 0, LOCALS_SHOWN_MAX - *ret_n,
+                                 &items, &n_items, &total, NULL) == 0) {
+            memcpy(ret + *ret_n, items, n_items * sizeof(*items));
+            *ret_n += n_items;
+            *ret_total += total;
+            found = true;
         }
     }
-    return -1;
+    return found ? 0 : -1;
 }
 
 void wb_report_variable(const struct wb_variable_item *item, struct wb_text *out)
@@ -190,10 +204,10 @@ static bool is_group(const struct wb_variable_item *item)
 static void add_locals(struct wb_report *it, int64_t frame_id, struct wb_text *out,
                        struct wb_json_writer *w)
 {
-    struct wb_variable_item *items;
+    struct wb_variable_item items[LOCALS_SHOWN_MAX];
     size_t n, total;
     wb_json_key(w, "locals");
-    if (find_locals(it, frame_id, &items, &n, &total) != 0) {
+    if (find_locals(it, frame_id, items, &n, &total) != 0) {
         wb_json_put_null(w);
         return;
     }

@@ -11,7 +11,8 @@
 
 #define DISCONNECT_MS 3000     /* for the answer to disconnect */
 #define DISCONNECT_OVER_MS 700 /* where the adapter has said that all is over */
-#define END_OF_INPUT_MS 2500   /* from the connection's end to SIGTERM */
+#define END_OF_INPUT_MS 2500   /* from the connection's end to SIGTERM, ... */
+#define END_ANSWERED_MS 600    /* ... where the adapter has let the program go already */
 #define TERMINATE_MS 1000      /* from SIGTERM to SIGKILL */
 
 /* --- life --- */
@@ -102,7 +103,7 @@ struct wb_debug_session *wb_debug_session_new(const struct wb_debug_options *opt
     wb_cancel_init(&session->start_cancel);
     pthread_mutex_init(&session->lock, NULL);
     wb_cond_init(&session->changed);
-    wb_debuggee_init(&session->debuggee, options->row->exit_text);
+    wb_debuggee_init(&session->debuggee, options->row->exit_text, options->row->hidden_output);
     session->debuggee.entering = options->stop_on_entry;
     wb_handles_init(&session->handles);
     session->timer =
@@ -157,27 +158,36 @@ static void write_disconnect(struct wb_debug_session *session, struct wb_text *o
     wb_text_add_char(out, '}');
 }
 
-/* The adapter's own way out. Without an answer the ladder goes on. */
-static void disconnect(struct wb_debug_session *session)
+static bool say_goodbye(struct wb_debug_link *link, struct wb_span arguments, int64_t ms)
 {
-    WB_AUTO(wb_text_done) struct wb_text arguments = {0};
     WB_AUTO(wb_arena_done) struct wb_arena arena;
     struct wb_dap_answer answer;
     wb_arena_init(&arena);
+    return wb_dap_call(link->dap, "disconnect", arguments, wb_clock_deadline(ms), NULL, &arena,
+                       &answer, NULL) == 0;
+}
+
+/* The adapter's own way out; child sessions first. True: it answered, and need not be waited for long
+ * any more. One that told its end may still answer, and some tell the exit code only then. */
+static bool disconnect(struct wb_debug_session *session)
+{
+    WB_AUTO(wb_text_done) struct wb_text arguments = {0};
     pthread_mutex_lock(&session->lock);
-    bool can = session->n_links > 0 && session->links[0]->launched && !session->links[0]->gone;
-    bool is_over = session->debuggee.terminated;
-    if (session->n_links > 0) {
+    bool can = session->n_links > 0 && session->links[0]->launched;
+    /* js-debug does not answer on the first connection when its child sessions were let go. */
+    bool has_children = session->n_links > 1;
+    bool is_short = session->debuggee.terminated || has_children;
+    int64_t ms = is_short ? DISCONNECT_OVER_MS : DISCONNECT_MS;
+    if (can) {
         write_disconnect(session, &arguments);
     }
     pthread_mutex_unlock(&session->lock);
-    /* One that told its end may still answer, and some tell the exit code only then. */
-    bool is_told = session->n_links > 0 && session->links[0]->launched && is_over;
-    if (can || is_told) {
-        int64_t ms = is_over ? DISCONNECT_OVER_MS : DISCONNECT_MS;
-        (void)!wb_dap_call(session->links[0]->dap, "disconnect", wb_text_span(&arguments),
-                           wb_clock_deadline(ms), NULL, &arena, &answer, NULL);
+    for (unsigned i = session->n_links; can && i-- > 1;) {
+        if (!session->links[i]->gone) {
+            (void)!say_goodbye(session->links[i], wb_text_span(&arguments), DISCONNECT_OVER_MS);
+        }
     }
+    return can && (say_goodbye(session->links[0], wb_text_span(&arguments), ms) || has_children);
 }
 
 /* The end of our side of every connection. What the adapter still says is read until it goes. */
@@ -237,9 +247,9 @@ static char *find_reason(struct wb_debug_session *session, struct wb_child *chil
 static void tear_down(struct wb_debug_session *session)
 {
     struct wb_child *child = atomic_load(&session->child);
-    disconnect(session);
+    int64_t end_ms = disconnect(session) ? END_ANSWERED_MS : END_OF_INPUT_MS;
     hang_up(session);
-    if (child != NULL && !wb_child_stop(child, END_OF_INPUT_MS, TERMINATE_MS)) {
+    if (child != NULL && !wb_child_stop(child, end_ms, TERMINATE_MS)) {
         wb_log(WB_LOG_WARNING, "something of the debug session of %s survives", session->title);
     }
     for (unsigned i = session->n_links; i-- > 0;) {

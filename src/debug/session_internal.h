@@ -87,6 +87,8 @@ void wb_link_free(struct wb_debug_link *link);
 /* Loop thread: the adapter's own standard output and error, where DAP does not run on them. */
 void wb_session_on_pipe(struct wb_debug_session *session, enum wb_debug_category category,
                         struct wb_span bytes);
+/* Sends disconnect and waits for nothing. */
+void wb_link_leave(struct wb_debug_link *link);
 /* A connection ended (loop thread). */
 void wb_link_on_end(struct wb_debug_link *link);
 

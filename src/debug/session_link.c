@@ -35,7 +35,7 @@ static void end_job(struct wb_debug_session *session, uint64_t number)
     wb_debug_session_end(session, NULL);
 }
 
-/* `exited` without `terminated`: some adapters never say the second word. */
+/* Some adapters say `exited` and never `terminated`, or tell it on another connection. */
 static void end_after_grace(struct wb_debug_session *session, uint64_t number)
 {
     (void)number;
@@ -47,6 +47,14 @@ static void end_after_grace(struct wb_debug_session *session, uint64_t number)
     }
     pthread_mutex_unlock(&session->lock);
     wb_debug_session_end(session, NULL);
+}
+
+void wb_link_leave(struct wb_debug_link *link)
+{
+    struct wb_dap_pending *pending = wb_dap_start(link->dap, "disconnect", WB_SPAN("{}"), NULL);
+    if (pending != NULL) {
+        wb_dap_drop(link->dap, pending);
+    }
 }
 
 /* With the lock. Child sessions come and go; the last one's end is the program's. */
@@ -63,16 +71,20 @@ static bool is_last(struct wb_debug_session *session, const struct wb_debug_link
     return true;
 }
 
-/* With the lock. */
+/* With the lock. After the last child session the first connection has a word or two to say. */
 static void take_end(struct wb_debug_session *session, struct wb_debug_link *link)
 {
     link->gone = true;
-    if (is_last(session, link)) {
-        if (session->debuggee.has_exit_code && session->debuggee.terminated) {
-            wb_debuggee_end(&session->debuggee, "the program ended");
-        }
-        wb_session_job(session, end_job, 0, false);
+    if (link->index > 0) {
+        wb_link_leave(link); /* Node waits for that before it exits */
     }
+    if (!is_last(session, link)) {
+        return;
+    }
+    if (session->debuggee.has_exit_code && session->debuggee.terminated) {
+        wb_debuggee_end(&session->debuggee, "the program ended");
+    }
+    wb_session_job(session, link->index == 0 ? end_job : end_after_grace, 0, false);
 }
 
 void wb_link_on_end(struct wb_debug_link *link)
@@ -242,30 +254,11 @@ void wb_session_drop_link(struct wb_debug_session *session)
 
 /* --- the adapter's own output --- */
 
-static bool is_hidden(const struct wb_adapter_row *row, struct wb_span line)
-{
-    for (const char **prefix = row->hidden_output; *prefix != NULL; prefix++) {
-        if (wb_span_starts(line, wb_span(*prefix))) {
-            return true;
-        }
-    }
-    return false;
-}
-
 void wb_session_on_pipe(struct wb_debug_session *session, enum wb_debug_category category,
                         struct wb_span bytes)
 {
-    struct wb_span rest = bytes, line;
     pthread_mutex_lock(&session->lock);
-    while (rest.len > 0) {
-        const char *begin = rest.ptr;
-        (void)wb_span_next_line(&rest, &line);
-        if (!is_hidden(session->row, line)) {
-            wb_debug_output_add(&session->debuggee.output, category,
-                                (struct wb_span){begin, bytes.len - (size_t)(begin - bytes.ptr) -
-                                                            rest.len});
-        }
-    }
+    wb_debuggee_print(&session->debuggee, category, bytes);
     pthread_cond_broadcast(&session->changed);
     pthread_mutex_unlock(&session->lock);
 }

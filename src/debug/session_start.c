@@ -137,6 +137,16 @@ int wb_link_send_breakpoints(struct wb_debug_link *link, const char *path, int64
     return 0;
 }
 
+static bool is_on(const struct wb_adapter_row *row, const struct wb_dap_filter *filter)
+{
+    for (const char **id = row->exceptions; *id != NULL; id++) {
+        if (wb_str_equal(*id, filter->id)) {
+            return true;
+        }
+    }
+    return filter->is_default;
+}
+
 /* The filters that were asked for, else those that are on by default. False: the adapter has none. */
 static bool write_filters(struct wb_debug_link *link, struct wb_text *out)
 {
@@ -154,7 +164,7 @@ static bool write_filters(struct wb_debug_link *link, struct wb_text *out)
     }
     bool any = link->capabilities.n_filters > 0;
     for (size_t i = 0; wanted == NULL && i < link->capabilities.n_filters; i++) {
-        if (link->capabilities.filters[i].is_default) {
+        if (is_on(session->row, &link->capabilities.filters[i])) {
             wb_json_put_str(&w, link->capabilities.filters[i].id);
         }
     }
