@@ -141,10 +141,10 @@ struct search {
     struct wb_interpreter *ret;
 };
 
-/* Runs a program to its end; *ret_line: the first line of what it printed. -1: it did not start, or
- * did not end in time. Else its exit status. */
+/* Runs a program to its end; *ret_line: the first line of its output that begins with the mark,
+ * without it. -1: it did not start, or did not end in time. Else its exit status. */
 static int probe(const struct search *search, const char *const *argv, const char *const *prefix,
-                 const char **ret_line)
+                 const char *mark, const char **ret_line)
 {
     struct wb_host *host = wb_run_host(search->run);
     const struct wb_child_options options = {
@@ -166,8 +166,12 @@ static int probe(const struct search *search, const char *const *argv, const cha
         return -1;
     }
     struct wb_span rest = wb_text_span(&output.out), line;
-    if (wb_span_next_line(&rest, &line)) {
-        *ret_line = wb_arena_strndup(search->arena, line.ptr, line.len);
+    while (wb_span_next_line(&rest, &line)) {
+        if (wb_span_starts(line, wb_span(mark))) {
+            *ret_line =
+                wb_arena_strndup(search->arena, line.ptr + strlen(mark), line.len - strlen(mark));
+            break;
+        }
     }
     int status = output.status.exited && !output.timed_out ? output.status.exit_code : -1;
     wb_child_output_done(&output);
@@ -196,7 +200,8 @@ static const char *look_behind(const struct search *search, const char *script,
         access(memory->program, X_OK) == 0) {
         return wb_arena_strdup(search->arena, memory->program);
     }
-    if (probe(search, argv, NULL, &behind) != 0 || *behind != '/' || access(behind, X_OK) != 0) {
+    if (probe(search, argv, NULL, "", &behind) != 0 || *behind != '/' ||
+        access(behind, X_OK) != 0) {
         return script;
     }
     wb_interpreter_memory_done(memory);
@@ -246,9 +251,10 @@ static const char *const *make_prefix(struct wb_arena *arena, const char **given
 }
 
 /* Prints the first of its arguments that is a program; exits with NONE_INSIDE otherwise. */
+#define FOUND "werkbank-found "
 #define NONE_INSIDE 44
 static const char find_script[] =
-    "for p; do p=$(command -v \"$p\") && [ -n \"$p\" ] && printf '%s\\n' \"$p\" && exit; done; "
+    "for p; do p=$(command -v \"$p\") && [ -n \"$p\" ] && echo \"" FOUND "$p\" && exit; done; "
     "exit 44";
 
 /* Looks for the interpreter from inside: the host's files are not the capsule's. */
@@ -268,7 +274,7 @@ static int find_inside(const struct search *search, const char *cwd, struct wb_e
     for (size_t i = 0; configured == NULL && kind->names[i] != NULL; i++) {
         argv[n++] = kind->names[i];
     }
-    int status = probe(search, argv, search->ret->prefix, &search->ret->program);
+    int status = probe(search, argv, search->ret->prefix, FOUND, &search->ret->program);
     search->ret->why = "in the capsule";
     if (wb_cancel_is_fired(search->cancel)) {
         return wb_error_set(err, WB_ERROR_CANCELLED, "cancelled while looking for %s",
@@ -296,7 +302,7 @@ static int probe_capsule(const struct search *search, bool was_used, struct wb_e
     if (argv == NULL || argv[0] == NULL) {
         return 1;
     }
-    int status = probe(search, (const char *const *)argv, NULL, &line);
+    int status = probe(search, (const char *const *)argv, NULL, "", &line);
     if (status == 0) {
         return 1;
     }

@@ -33,6 +33,7 @@ void wb_kernel_set_state(struct wb_kernel *kernel, enum wb_kernel_state state)
         [KERNEL_DEAD] = 1U << KERNEL_STARTING | 1U << KERNEL_IDLE | 1U << KERNEL_RUNNING |
                         1U << KERNEL_INTERRUPTING,
     };
+    (void)from;
     assert((from[state] & 1U << kernel->state) != 0);
     wb_log(WB_LOG_DEBUG, "kernel: %s -> %s", names[kernel->state], names[state]);
     kernel->state = state;

@@ -230,7 +230,7 @@ static void tell_fresh(struct wb_kernel_slot *slot, const struct wb_interpreter 
 {
     const struct wb_kernel_hello *hello = wb_kernel_hello(slot->kernel);
     if (slot->death != NULL && !reset) {
-        wb_text_printf(out, "[the interpreter before %s: its variables and imports are gone]\n",
+        wb_text_printf(out, "[the earlier interpreter %s: its variables and imports are gone]\n",
                        slot->death);
     }
     wb_text_printf(out, "[fresh %s %s: %s (%s)]\n", wb_kernel_language_names[slot->language],

@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "kernel/display.h"
 #include "kernel/frame.h"
 
 #define NONCE "n"
@@ -13,6 +14,7 @@ static void read_frames(struct wb_span bytes, size_t piece_bytes, struct wb_text
 {
     struct wb_kernel_reader *reader = wb_kernel_reader_new(NONCE);
     struct wb_kernel_frame frame;
+    struct wb_displays displays = {0};
     int step = 0;
     wb_kernel_reader_feed(reader, "werkbank-kernel " NONCE "\n", 18);
     (void)!wb_kernel_reader_next(reader, &frame, NULL);
@@ -22,9 +24,15 @@ static void read_frames(struct wb_span bytes, size_t piece_bytes, struct wb_text
             wb_text_printf(out, "%d %u %u %zu:", (int)frame.type, frame.cell, frame.call,
                            frame.payload.len);
             wb_text_add_span(out, frame.payload);
+            if (frame.type == WB_KERNEL_DISPLAY || frame.type == WB_KERNEL_RESULT) {
+                (void)!wb_displays_take(&displays, frame.payload, frame.type == WB_KERNEL_RESULT,
+                                        NULL);
+            }
         }
     }
     wb_text_add_str(out, step < 0 ? "broken" : "");
+    wb_text_printf(out, " %zu displays", displays.count);
+    wb_displays_done(&displays);
     wb_kernel_reader_free(reader);
 }
 
