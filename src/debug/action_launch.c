@@ -10,8 +10,8 @@
 #include "sys/file.h"
 #include "sys/path.h"
 
-#define HEAD_BYTES 256      /* of a script without a telling name, for its interpreter */
-#define ATTACH_WAIT_MS 1000 /* for a stop after an attach: most targets just run on */
+#define HEAD_BYTES 256     /* of a script without a telling name, for its interpreter */
+#define ATTACH_WAIT_MS 300 /* for a stop after an attach: most targets just run on */
 
 extern const struct wb_tool wb_tool_debug;
 
@@ -203,7 +203,8 @@ static void tell_start(struct wb_debug *debug, struct wb_call *call,
     wb_debug_session_view(session, call->arena, &view);
     wb_text_printf(out, "%s, by %s (%s)\n", view.title, view.row->name,
                    *view.adapter != '\0' ? view.adapter : "on its port");
-    if (choice->interpreter != NULL && !wb_str_equal(choice->interpreter, view.adapter)) {
+    if (target != NULL && choice->interpreter != NULL &&
+        !wb_str_equal(choice->interpreter, view.adapter)) {
         wb_text_printf(out,
                        "The program runs with %s, which has no adapter of its own; install: %s\n",
                        choice->interpreter, choice->row->install);

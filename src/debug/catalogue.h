@@ -61,6 +61,7 @@ struct wb_adapter_row {
     bool child_sessions;     /* asks for a second connection by startDebugging */
     const char **exceptions; /* filters that are on besides the adapter's own choice */
     const char **no_crash;   /* exceptions by which a program exits: passed over */
+    bool is_debuggee;        /* the program that is started is the debuggee itself, and listens */
     bool stops_at_start;     /* of itself: passed over unless that was asked for */
     bool output_by_pipe;     /* the debuggee writes to the adapter's own stdout and stderr */
     bool keeps_breakpoints;  /* an empty list does not clear a file: stops there are passed over */

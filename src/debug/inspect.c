@@ -266,20 +266,29 @@ static int check_expression(const struct wb_debug_view *view, const char *expres
     return 0;
 }
 
-/* Our id of the top frame of the stopped thread. Without a frame, adapters evaluate globally, or as a
- * console's statement. */
-static int top_frame(struct wb_inspect *it, int64_t *ret, struct wb_error *err)
+const struct wb_frame_item *wb_inspect_shown_frame(const struct wb_frame_item *frames, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (frames[i].path != NULL && !frames[i].is_subtle) {
+            return &frames[i];
+        }
+    }
+    return n > 0 ? &frames[0] : NULL;
+}
+
+/* Without a frame, adapters evaluate globally, or as a console's statement. */
+static int default_frame(struct wb_inspect *it, int64_t *ret, struct wb_error *err)
 {
     struct wb_frame_item *frames;
     size_t n, total;
-    if (wb_inspect_stack(it, NULL, 1, &frames, &n, &total, err) != 0) {
+    if (wb_inspect_stack(it, NULL, WB_DEBUG_FRAMES_SEARCHED, &frames, &n, &total, err) != 0) {
         return -1;
     }
     if (n == 0) {
         return wb_error_set(err, WB_ERROR_UNAVAILABLE,
                             "the stopped thread has no frame to evaluate in");
     }
-    *ret = frames[0].frame_id;
+    *ret = wb_inspect_shown_frame(frames, n)->frame_id;
     return 0;
 }
 
@@ -293,7 +302,7 @@ int wb_inspect_evaluate(struct wb_inspect *it, const char *expression, int64_t f
     uint64_t epoch;
     const struct wb_json *body;
     if (need_stop(it, &view, err) != 0 || check_expression(&view, expression, err) != 0 ||
-        (frame_id == 0 && top_frame(it, &frame_id, err) != 0) ||
+        (frame_id == 0 && default_frame(it, &frame_id, err) != 0) ||
         wb_debug_session_find_handle(it->session, frame_id, true, it->arena, &frame, &epoch, err) !=
             0) {
         return -1;

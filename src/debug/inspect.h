@@ -8,6 +8,7 @@
 #include "debug/session.h"
 
 #define WB_DEBUG_FRAMES_MAX 30
+#define WB_DEBUG_FRAMES_SEARCHED 20 /* for the first one with source */
 #define WB_DEBUG_VARIABLES_MAX 50
 #define WB_DEBUG_VALUE_CHARACTERS_MAX 400
 
@@ -49,6 +50,9 @@ WB_MUST_CHECK int wb_inspect_threads(struct wb_inspect *inspect, struct wb_threa
 WB_MUST_CHECK int wb_inspect_stack(struct wb_inspect *inspect, const int64_t *thread, size_t max,
                                    struct wb_frame_item **ret, size_t *ret_n, size_t *ret_total,
                                    struct wb_error *err);
+/* The frame that a stop's report shows: the top one where it has source, else the first that has, and
+ * is not the runtime's. NULL: n is 0. */
+const struct wb_frame_item *wb_inspect_shown_frame(const struct wb_frame_item *frames, size_t n);
 WB_MUST_CHECK int wb_inspect_scopes(struct wb_inspect *inspect, int64_t frame_id,
                                     struct wb_scope_item **ret, size_t *ret_n,
                                     struct wb_error *err);
@@ -56,7 +60,7 @@ WB_MUST_CHECK int wb_inspect_scopes(struct wb_inspect *inspect, int64_t frame_id
 WB_MUST_CHECK int wb_inspect_variables(struct wb_inspect *inspect, int64_t reference, int64_t start,
                                        size_t max, struct wb_variable_item **ret, size_t *ret_n,
                                        size_t *ret_total, struct wb_error *err);
-/* In the frame (0: the top frame of the stopped thread), context "watch". */
+/* In the frame (0: the one that a stop's report shows), context "watch". */
 WB_MUST_CHECK int wb_inspect_evaluate(struct wb_inspect *inspect, const char *expression,
                                       int64_t frame_id, struct wb_variable_item *ret,
                                       struct wb_error *err);

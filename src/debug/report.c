@@ -6,7 +6,6 @@
 #include "sys/path.h"
 
 #define LOCALS_SHOWN_MAX 20
-#define FRAMES_SEARCHED 20      /* for the first one with source */
 #define OUTPUT_SHOWN_BYTES 1500 /* of what was printed since the last look */
 #define SOURCE_BYTES_MAX (16 * WB_MIB)
 #define LINES_AROUND 2
@@ -72,17 +71,6 @@ static void add_output(struct wb_report *it, struct wb_text *out)
 }
 
 /* --- a stop --- */
-
-/* The frame to show: the top one, which is never hidden, else the first below it with source. */
-static const struct wb_frame_item *find_shown(const struct wb_frame_item *frames, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (frames[i].path != NULL && !frames[i].is_subtle) {
-            return &frames[i];
-        }
-    }
-    return n > 0 ? &frames[0] : NULL;
-}
 
 static void add_place(struct wb_report *it, const struct wb_frame_item *frame, struct wb_text *out)
 {
@@ -254,7 +242,8 @@ static void report_stop(struct wb_report *it, const struct wb_debug_view *view,
     struct wb_error err;
     size_t n = 0, total;
     wb_text_printf(out, "stopped: %s", view->stop.reason);
-    if (wb_inspect_stack(&it->inspect, NULL, FRAMES_SEARCHED, &frames, &n, &total, &err) != 0 ||
+    if (wb_inspect_stack(&it->inspect, NULL, WB_DEBUG_FRAMES_SEARCHED, &frames, &n, &total, &err) !=
+            0 ||
         n == 0) {
         wb_text_printf(out, " (%s)\n", n == 0 ? "no frame is known" : err.message);
         put_state(w, view, NULL, 0, NULL);
@@ -262,7 +251,7 @@ static void report_stop(struct wb_report *it, const struct wb_debug_view *view,
         add_output(it, out);
         return;
     }
-    const struct wb_frame_item *shown = find_shown(frames, n);
+    const struct wb_frame_item *shown = wb_inspect_shown_frame(frames, n);
     add_place(it, &frames[0], out);
     wb_text_add_char(out, '\n');
     add_exception(it, view, out);

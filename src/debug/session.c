@@ -223,10 +223,15 @@ static char *find_reason(struct wb_debug_session *session, struct wb_child *chil
 {
     struct wb_child_status status;
     bool told = session->debuggee.terminated || session->debuggee.has_exit_code;
+    bool has_status = child != NULL && wb_child_wait(child, wb_clock_now_ms(), NULL, &status);
+    if (session->row->is_debuggee && has_status && status.exited && session->is_ours) {
+        session->debuggee.has_exit_code = told = true;
+        session->debuggee.exit_code = status.exit_code;
+    }
     if (told) {
         return wb_strdup("the program ended");
     }
-    if (child == NULL || !wb_child_wait(child, wb_clock_now_ms(), NULL, &status)) {
+    if (!has_status) {
         return wb_sprintf("%s closed the connection", session->row->id);
     }
     WB_AUTO(wb_text_done) struct wb_text text = {0}, tail = {0};
@@ -294,12 +299,15 @@ void wb_debug_session_end(struct wb_debug_session *session, const char *why)
         wb_timer_stop(WB_STEAL(session->timer));
         tear_down(session);
         forget_answers(session->points);
-        WB_AUTO(wb_free_p) char *reason = find_reason(session, atomic_load(&session->child));
         pthread_mutex_lock(&session->lock);
         while (session->n_busy > 0) {
             wb_cond_wait(&session->changed, &session->lock, WB_NEVER);
         }
-        wb_debuggee_end(&session->debuggee, session->end_why != NULL ? session->end_why : reason);
+        WB_AUTO(wb_free_p)
+        char *reason = session->end_why != NULL
+                           ? wb_strdup(session->end_why)
+                           : find_reason(session, atomic_load(&session->child));
+        wb_debuggee_end(&session->debuggee, reason);
         wb_session_set_state(session, WB_SESSION_OVER);
         pthread_mutex_unlock(&session->lock);
         return;

@@ -319,12 +319,20 @@ static void on_stderr(void *ctx, const char *ptr, size_t len)
     }
 }
 
-static const char *const *make_env(struct wb_arena *arena, const struct wb_adapter_row *row)
+/* The row's variables; of an adapter that is the debuggee itself, those of the launch too. */
+static const char *const *make_env(struct wb_arena *arena, const struct wb_adapter_row *row,
+                                   const struct wb_json *launch_env)
 {
-    const char **env = wb_arena_alloc_array(arena, wb_json_count(row->env) + 1, sizeof(*env));
-    for (struct wb_json_iter it = wb_json_iter(row->env); wb_json_next(&it);) {
-        env[it.index] = wb_arena_printf(arena, "%s=%s", it.key, wb_json_str_or(it.value, ""));
+    const struct wb_json *const sources[] = {row->env, row->is_debuggee ? launch_env : NULL};
+    const char **env = NULL;
+    size_t n = 0, capacity = 0;
+    for (size_t i = 0; i < WB_COUNT(sources); i++) {
+        for (struct wb_json_iter it = wb_json_iter(sources[i]); wb_json_next(&it);) {
+            *WB_ARENA_PUSH(arena, env, n, capacity) =
+                wb_arena_printf(arena, "%s=%s", it.key, wb_json_str_or(it.value, ""));
+        }
     }
+    *WB_ARENA_PUSH(arena, env, n, capacity) = NULL;
     return env;
 }
 
@@ -350,8 +358,8 @@ static int spawn(struct wb_debug_session *session, const struct wb_debug_options
 {
     const struct wb_child_options child_options = {
         .argv = argv,
-        .env = make_env(arena, session->row),
-        .cwd = options->root,
+        .env = make_env(arena, session->row, options->values->env),
+        .cwd = session->row->is_debuggee ? options->values->cwd : options->root,
         .guard = wb_host_guard(session->host),
         .out = {on_stdout, on_stdout_end, session},
         .on_stderr = on_stderr,
