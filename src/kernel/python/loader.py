@@ -1,5 +1,6 @@
 # loader.py: started as `python -c`, reads kernel.py from descriptor 0 and runs it in a namespace of
-# its own: __main__ stays empty for the cells. The nonce is sys.argv[1].
+# its own: __main__ stays empty for the cells. The nonce is sys.argv[1]. Behind the mark stands what
+# is compiled when it is used first: compiling all of it would take half of a cold start.
 import os
 import sys
 
@@ -14,7 +15,13 @@ def read(size):
     return data
 
 
-source = compile(read(int.from_bytes(read(4), "little")), "werkbank-kernel.py", "exec")
-space = {"__name__": "werkbank_kernel", "__builtins__": __builtins__, "nonce": sys.argv[1]}
-del os, sys, read
+now, _, later = read(int.from_bytes(read(4), "little")).decode().partition("\n# ---- later ----\n")
+source = compile(now, "werkbank-kernel.py", "exec")
+space = {
+    "__name__": "werkbank_kernel",
+    "__builtins__": __builtins__,
+    "nonce": sys.argv[1],
+    "later": later,
+}
+del os, sys, read, now, _, later
 exec(globals().pop("source"), globals().pop("space"))
