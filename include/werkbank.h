@@ -142,6 +142,9 @@ WERKBANK_API void werkbank_run_close(struct werkbank_run *run);
 
 /* One attach function a resource: without it exactly its tools are absent. */
 WERKBANK_API void werkbank_run_attach_language_servers(struct werkbank_run *run);
+/* Python and JavaScript interpreters for `eval`. They outlive the run, for the next one of the same
+ * conversation; the host's close ends them. */
+WERKBANK_API void werkbank_run_attach_kernels(struct werkbank_run *run);
 WERKBANK_API void werkbank_run_attach_debugger(struct werkbank_run *run);
 
 /* --- surface --- */

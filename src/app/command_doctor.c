@@ -1,10 +1,11 @@
-/* doctor: what is usable in this checkout, and why not: servers, project checks and debug adapters, with
- * the command that installs each. Starts nothing but probes ("is this module installed?"). */
+/* doctor: what is usable in this checkout, and why not: servers, project checks, debug adapters and
+ * interpreters, with the command that installs each. Starts nothing but probes ("is this module installed?"). */
 #include "app/command.h"
 #include "app/doctor.h"
 #include "app/output.h"
 #include "app/session.h"
 #include "debug/debug.h"
+#include "kernel/interpreter.h"
 #include "lsp/lsp.h"
 #include "lsp/project_check.h"
 #include "sys/path.h"
@@ -92,10 +93,35 @@ static void put_check(struct wb_json_writer *w, const struct wb_lsp *lsp,
     wb_json_end_object(w);
 }
 
-/* {"servers": what this checkout calls for, "checks", "adapters", "catalogue": every server's row}. */
+/* What other folders say of themselves: lines, and the same as JSON. */
+struct surveys {
+    struct wb_text adapters, adapters_json;
+    struct wb_text interpreters, interpreters_json;
+};
+
+static void surveys_done(struct surveys *surveys)
+{
+    wb_text_done(&surveys->adapters);
+    wb_text_done(&surveys->adapters_json);
+    wb_text_done(&surveys->interpreters);
+    wb_text_done(&surveys->interpreters_json);
+}
+
+static int survey(struct wb_run *run, struct wb_arena *arena, struct surveys *ret,
+                  struct wb_error *err)
+{
+    struct wb_json_writer w;
+    wb_json_writer_init(&w, &ret->interpreters_json);
+    wb_interpreter_survey(arena, run, &ret->interpreters, &w);
+    wb_json_writer_init(&w, &ret->adapters_json);
+    return wb_debug_survey_text(wb_debug_of_run(run), arena, NULL, &ret->adapters, &w, err);
+}
+
+/* {"servers": what this checkout calls for, "checks", "adapters", "interpreters", "catalogue": every
+ * server's row}. */
 static void write_json(const struct wb_lsp *lsp, const struct wb_catalogue *catalogue,
                        const struct wb_candidates *candidates, const struct wb_check_status *checks,
-                       size_t n_checks, struct wb_span adapters, struct wb_text *out)
+                       size_t n_checks, const struct surveys *surveys, struct wb_text *out)
 {
     struct wb_json_writer w;
     wb_json_writer_init(&w, out);
@@ -113,7 +139,9 @@ static void write_json(const struct wb_lsp *lsp, const struct wb_catalogue *cata
     }
     wb_json_end_array(&w);
     wb_json_key(&w, "adapters");
-    wb_json_put_raw(&w, adapters);
+    wb_json_put_raw(&w, wb_text_span(&surveys->adapters_json));
+    wb_json_key(&w, "interpreters");
+    wb_json_put_raw(&w, wb_text_span(&surveys->interpreters_json));
     wb_json_key(&w, "catalogue");
     wb_json_begin_array(&w);
     const struct wb_server_row *row;
@@ -128,29 +156,27 @@ static void write_json(const struct wb_lsp *lsp, const struct wb_catalogue *cata
 int wb_doctor_examine(struct wb_run *run, bool json, struct wb_text *out, struct wb_error *err)
 {
     WB_AUTO(wb_arena_done) struct wb_arena arena;
-    WB_AUTO(wb_text_done) struct wb_text adapters = {0}, adapters_json = {0};
-    struct wb_json_writer w;
+    WB_AUTO(surveys_done) struct surveys surveys = {0};
     wb_arena_init(&arena);
-    wb_json_writer_init(&w, &adapters_json);
     struct wb_lsp *lsp = wb_lsp_of_run(run);
     const struct wb_catalogue *catalogue = wb_lsp_catalogue(lsp, err);
     struct wb_candidates candidates;
     struct wb_check_status *checks;
     size_t n_checks;
     if (catalogue == NULL || wb_project_check_status(lsp, &arena, &checks, &n_checks, err) < 0 ||
-        wb_debug_survey_text(wb_debug_of_run(run), &arena, NULL, &adapters, &w, err) != 0) {
+        survey(run, &arena, &surveys, err) != 0) {
         return -1;
     }
     wb_catalogue_of_workspace(&arena, catalogue, lsp->workspace, &candidates);
     if (json) {
-        write_json(lsp, catalogue, &candidates, checks, n_checks, wb_text_span(&adapters_json),
-                   out);
+        write_json(lsp, catalogue, &candidates, checks, n_checks, &surveys, out);
     } else {
         wb_text_printf(out, "Workspace: %s%s\n", lsp->workspace,
                        wb_config_trusted(wb_run_config(run)) ? " (trusted)" : " (not trusted)");
         show_servers(lsp, &candidates, out);
         show_checks(lsp, checks, n_checks, out);
-        wb_text_add_span(out, wb_text_span(&adapters));
+        wb_text_add_span(out, wb_text_span(&surveys.adapters));
+        wb_text_add_span(out, wb_text_span(&surveys.interpreters));
     }
     return 0;
 }
@@ -179,8 +205,8 @@ const struct wb_command wb_command_doctor = {
     .options = WB_OPTION_WORKSPACE | WB_OPTION_RUN | WB_OPTION_JSON,
     .summary = "say what is usable in this checkout, and why not",
     .details =
-        "Language servers, project checks and debug adapters, with the command that installs "
-        "each. A row marked\nuntested is in the catalogue and not among those that the test "
-        "suite starts. --json lists the whole\ncatalogue too.\n",
+        "Language servers, project checks, debug adapters and interpreters, with the command that\n"
+        "installs each. A row marked untested is in the catalogue and not among those that the\n"
+        "test suite starts. --json lists the whole catalogue too.\n",
     .run = run,
 };

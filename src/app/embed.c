@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "debug/debug.h"
+#include "kernel/kernels.h"
 #include "lsp/lsp.h"
 #include "werkbank.h"
 
@@ -213,6 +214,11 @@ void werkbank_run_close(struct werkbank_run *run)
 void werkbank_run_attach_language_servers(struct werkbank_run *run)
 {
     wb_lsp_attach(run->run);
+}
+
+void werkbank_run_attach_kernels(struct werkbank_run *run)
+{
+    wb_kernel_attach(run->run);
 }
 
 void werkbank_run_attach_debugger(struct werkbank_run *run)

@@ -28,7 +28,7 @@ struct wb_bridge {
     struct wb_kernel *kernel;
     uint32_t cell;             /* 0: none runs */
     struct bridge_call *calls; /* in the order of coming */
-    size_t n_running, n_queued;
+    size_t n_running, n_queued, args_bytes;
 };
 
 struct wb_bridge *wb_bridge_new(void)
@@ -133,6 +133,7 @@ static void unlink_call(struct bridge_call *call)
     }
     *link = call->next;
     *(call->is_running ? &call->bridge->n_running : &call->bridge->n_queued) -= 1;
+    call->bridge->args_bytes -= strlen(call->args);
     if (call->bridge->calls == NULL) {
         pthread_cond_broadcast(&call->bridge->emptied);
     }
@@ -248,8 +249,9 @@ static int check_call(struct wb_bridge *bridge, uint32_t cell, uint32_t number, 
     if (find_call(bridge, cell, number) != NULL) {
         return wb_error_set(err, WB_ERROR_PROTOCOL, "two calls have the number %u", number);
     }
-    if (bridge->n_queued == WB_BRIDGE_QUEUED_MAX) {
-        return wb_error_set(err, WB_ERROR_LIMIT, "%d calls wait already", WB_BRIDGE_QUEUED_MAX);
+    if (bridge->n_queued == WB_BRIDGE_QUEUED_MAX || bridge->args_bytes > WB_BRIDGE_ARGS_BYTES_MAX) {
+        return wb_error_set(err, WB_ERROR_LIMIT,
+                            "too many calls are under way already; await some of them first");
     }
     return 0;
 }
@@ -287,6 +289,7 @@ static void on_call(void *ctx, uint32_t cell, uint32_t number, struct wb_span pa
         call = new_call(bridge, cell, number, tool, wb_json_write(&arena, args));
         link_call(bridge, call);
         bridge->n_queued++;
+        bridge->args_bytes += strlen(call->args);
         wb_kernel_hold(bridge->kernel, 1);
         if (bridge->n_running < WB_BRIDGE_RUNNING_MAX) {
             mark_running(call);

@@ -13,6 +13,7 @@
 
 #define WB_BRIDGE_RUNNING_MAX 32
 #define WB_BRIDGE_QUEUED_MAX 4096
+#define WB_BRIDGE_ARGS_BYTES_MAX (128 << 20) /* of all that are under way */
 #define WB_BRIDGE_DATA_BYTES_MAX (16 << 20)
 
 struct wb_bridge;

@@ -421,3 +421,23 @@ int wb_interpreter_check_version(enum wb_kernel_language language, const char *v
     }
     return 0;
 }
+
+void wb_interpreter_survey(struct wb_arena *arena, const struct wb_run *run, struct wb_text *out,
+                           struct wb_json_writer *w)
+{
+    wb_text_add_str(out, "Interpreters of eval\n");
+    wb_json_begin_array(w);
+    for (int i = 0; i < WB_KERNEL_LANGUAGES; i++) {
+        const char *why;
+        const char *program = wb_interpreter_find(arena, run, (enum wb_kernel_language)i, &why);
+        wb_text_printf(out, program != NULL ? "  %s: %s (%s)\n" : "  %s: %s%s\n",
+                       wb_kernel_language_names[i], program != NULL ? program : "", why);
+        wb_json_begin_object(w);
+        wb_json_member_str(w, "language", wb_kernel_language_names[i]);
+        wb_json_member_bool(w, "usable", program != NULL);
+        wb_json_member_str(w, "program", program);
+        wb_json_member_str(w, "reason", why);
+        wb_json_end_object(w);
+    }
+    wb_json_end_array(w);
+}

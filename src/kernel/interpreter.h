@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/cancel.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "run/run.h"
 
 enum wb_kernel_language { WB_KERNEL_PYTHON, WB_KERNEL_JAVASCRIPT, WB_KERNEL_LANGUAGES };
@@ -47,6 +48,10 @@ void wb_interpreter_memory_done(struct wb_interpreter_memory *memory);
 /* Is this version ("3.11.2") new enough for our side of the protocol? */
 WB_MUST_CHECK int wb_interpreter_check_version(enum wb_kernel_language language,
                                                const char *version, struct wb_error *err);
+
+/* For doctor; starts nothing. A line a language, and the same as a JSON array. */
+void wb_interpreter_survey(struct wb_arena *arena, const struct wb_run *run, struct wb_text *out,
+                           struct wb_json_writer *w);
 
 /* environment.c: what a process sees of our environment: additions, and removals of secrets. */
 const char *const *wb_kernel_environment(struct wb_arena *arena, const struct wb_run *run,

@@ -34,6 +34,12 @@ static int name_subject(struct wb_call *call, const void *args, struct wb_gate_s
     return 0;
 }
 
+/* It ends the cell that has the turn, and does not wait for it. */
+static bool interrupts(const void *args)
+{
+    return ((const struct eval_args *)args)->reset;
+}
+
 /* The calls of this cell, for the kernel's callbacks. */
 struct watcher {
     struct wb_call *call;
@@ -113,5 +119,6 @@ const struct wb_tool wb_tool_eval = {
     .args = {table, WB_COUNT(table), sizeof(struct eval_args), NULL, 0},
     .available = wb_kernel_available,
     .subject = name_subject,
+    .interrupts = interrupts,
     .call = call_eval,
 };

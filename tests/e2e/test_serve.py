@@ -8,7 +8,8 @@ import pytest
 from harness.processes import wait_until
 from harness.serve import LEGACY, META, MODERN, ModernServe, RpcError, Serve, to_result
 
-WRITE_AND_EXEC = {"write", "edit", "apply_patch", "lsp_rename", "shell"}
+WRITE_AND_EXEC = {"write", "edit", "apply_patch", "lsp_rename", "ast_edit", "resolve"}
+WRITE_AND_EXEC |= {"shell", "debug", "eval"}
 
 
 @pytest.fixture

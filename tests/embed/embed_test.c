@@ -190,6 +190,67 @@ static void test_questions(struct werkbank_host *host)
     CHECK(write_passes(host, &(struct operator){.choice = 0}));
 }
 
+static struct werkbank_run *open_conversation(struct werkbank_host *host, const char *id)
+{
+    struct werkbank_run *run =
+        open_run(host,
+                 (struct werkbank_run_options){.conversation_id = id, .allow = WERKBANK_EXEC});
+    CHECK(!has_tool(run, "eval"));
+    werkbank_run_attach_kernels(run);
+    CHECK(has_tool(run, "eval"));
+    return run;
+}
+
+static void expect_cell(struct werkbank_run *run, const char *arguments, bool is_error,
+                        const char *says)
+{
+    struct werkbank_result *result = werkbank_run_call(run, "eval", arguments, NULL);
+    CHECK(werkbank_result_is_error(result) == is_error);
+    CHECK(strstr(werkbank_result_text(result), says) != NULL);
+    werkbank_result_free(result);
+}
+
+#define CELL(code) "{\"description\": \"a test\", \"code\": \"" code "\"}"
+#define RESET "{\"description\": \"a test\", \"reset\": true, \"code\": \"1\"}"
+
+/* A kernel belongs to the conversation: not to the run, and to no other conversation. */
+static void test_kernels(struct werkbank_host *host)
+{
+    struct werkbank_run *one = open_conversation(host, "one");
+    struct werkbank_run *two = open_conversation(host, "two");
+    struct werkbank_run *one_too = open_conversation(host, "one");
+    struct inbox inbox = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0};
+    expect_cell(one, CELL("x = 41"), false, "fresh python");
+    expect_cell(one_too, CELL("x + 1"), false, "42");
+    expect_cell(two, CELL("x"), true, "NameError");
+
+    /* While a cell waits for a tool, its conversation's eval would wait for itself; a reset does not. */
+    werkbank_run_submit(one, "eval", CELL("tool('shell', {'command': 'touch began; sleep 100'})"),
+                        NULL, take, &inbox);
+    char began[4096];
+    snprintf(began, sizeof(began), "%s/began", workspace);
+    while (access(began, F_OK) != 0) {
+        usleep(10000);
+    }
+    expect_cell(one_too, CELL("1"), true, "`eval` inside `eval` is refused");
+    expect_cell(two, CELL("2"), false, "2");
+    expect_cell(one_too, RESET, false, "fresh python");
+    wait_for(&inbox, 1);
+    CHECK(inbox.n_errors == 1);
+    expect_cell(one, CELL("x"), true, "NameError");
+
+    expect_cell(one, CELL("y = 5"), false, "");
+    werkbank_run_close(one);
+    werkbank_run_close(one_too);
+    one = open_conversation(host, "one");
+    expect_cell(one, CELL("y"), false, "5");
+    /* Closing stops what is under way. */
+    werkbank_run_submit(one, "eval", CELL("import time; time.sleep(100)"), NULL, take, &inbox);
+    werkbank_run_close(one);
+    CHECK(inbox.n == 2);
+    werkbank_run_close(two);
+}
+
 int main(int argc, char **argv)
 {
     CHECK(argc == 2);
@@ -201,6 +262,7 @@ int main(int argc, char **argv)
     test_results(host);
     test_submit_and_cancel(host);
     test_questions(host);
+    test_kernels(host);
     werkbank_host_close(host);
     return 0;
 }
