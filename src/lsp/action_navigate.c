@@ -3,6 +3,7 @@
 #include "lsp/actions.h"
 
 #include "base/clock.h"
+#include "lsp/widen.h"
 
 #define REFERENCES_SHOWN 50
 #define PLACES_SHOWN 50
@@ -78,6 +79,10 @@ static int ask_server(struct wb_query *query, const struct wb_candidate *candida
     } else if (wb_query_place(query, &server, args->line, args->symbol, &place, err) == 0) {
         WB_AUTO(wb_text_done) struct wb_text params;
         wb_text_init(&params);
+        if (args->action == WB_LSP_REFERENCES) {
+            const struct wb_span name = {server.index.text.ptr + place.offset, place.length};
+            wb_query_widen(query, server.server, name, &outcome->note);
+        }
         write_params(query, args->action, &place, &params);
         status = wb_query_ask(query, server.server, navigation->method, wb_text_span(&params),
                               &answer, &ready, err);

@@ -53,6 +53,7 @@ static void read_behaviour(const struct wb_json *json, struct wb_server_row *row
     row->versions = wb_json_bool(wb_json_get(json, "versions"), false);
     row->want_diagnostics = wb_json_bool(wb_json_get(json, "want_diagnostics"), false);
     row->offset_encoding = wb_json_bool(wb_json_get(json, "offset_encoding"), false);
+    row->compilation_changes = wb_json_bool(wb_json_get(json, "compilation_changes"), false);
     row->settle_ms = wb_json_int_or(wb_json_get(json, "settle_ms"), 0);
     row->memory_bytes = wb_json_int_or(wb_json_get(json, "memory_mb"), 0) * (int64_t)WB_MIB;
     row->tested = wb_json_bool(wb_json_get(json, "tested"), false);
@@ -66,6 +67,7 @@ static void read_row(struct wb_arena *arena, const struct wb_json *json, struct 
     row->outer_markers = wb_table_strings(arena, wb_json_get(json, "outer_markers"));
     row->commands = wb_table_commands(arena, wb_json_get(json, "commands"));
     row->local = wb_table_strings(arena, wb_json_get(json, "local"));
+    row->index_files = wb_table_strings(arena, wb_json_get(json, "index_files"));
     row->rebuild_on = wb_table_strings(arena, wb_json_get(json, "rebuild_on"));
     row->group = wb_json_str(wb_json_get(json, "group"));
     row->priority = wb_json_int_or(wb_json_get(json, "priority"), 100);

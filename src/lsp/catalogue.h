@@ -37,16 +37,18 @@ struct wb_server_row {
     int64_t priority;             /* within the group, smaller first */
     enum wb_server_kind kind;
     enum wb_diagnostics_mode diagnostics;
-    bool declare_pull;     /* false: the client must not offer pull diagnostics */
-    bool versions;         /* pushes carry the document version */
-    bool want_diagnostics; /* clangd's member in didChange: no debounce */
-    bool offset_encoding;  /* clangd's own negotiation */
-    int64_t settle_ms;     /* a matching push may be followed by a better one within this */
+    bool declare_pull;        /* false: the client must not offer pull diagnostics */
+    bool versions;            /* pushes carry the document version */
+    bool want_diagnostics;    /* clangd's member in didChange: no debounce */
+    bool offset_encoding;     /* clangd's own negotiation */
+    bool compilation_changes; /* clangd's way to be told compile commands */
+    int64_t settle_ms;        /* a matching push may be followed by a better one within this */
     enum wb_ready_mode ready;
     const char *check_progress; /* part of the token under which it runs a checker on save; NULL */
     int64_t memory_bytes;       /* 0: no limit */
     const char *
         *rebuild_on; /* globs: after such a file changed, open documents are looked at anew */
+    const char **index_files; /* without one of these in its root it knows open files only */
     const struct wb_json *initialization_options, *settings, *env;
     const char *install, *url;
     bool tested;   /* started in CI */

@@ -15,6 +15,8 @@ struct search {
     struct wb_span name;
     size_t bytes;
     struct wb_leftovers *ret;
+    void (*on_file)(void *ctx, const char *path); /* for each file that has the name; or NULL */
+    void *ctx;
 };
 
 static bool is_word_at(struct wb_span text, size_t at)
@@ -62,7 +64,12 @@ static void search_text(struct search *search, const char *path, struct wb_span 
         }
         at = end;
     }
-    search->ret->n_files += search->ret->total > before;
+    if (search->ret->total > before) {
+        search->ret->n_files++;
+        if (search->on_file != NULL) {
+            search->on_file(search->ctx, path);
+        }
+    }
 }
 
 static bool visit(void *ctx, const struct wb_walk_entry *entry)
@@ -80,12 +87,26 @@ static bool visit(void *ctx, const struct wb_walk_entry *entry)
     return !search->ret->cut;
 }
 
+static void run_search(struct search *search)
+{
+    struct wb_walk_options options = {.cancel = search->call->cancel};
+    const char *workspace = wb_run_workspace(search->call->run);
+    (void)wb_walk(workspace, workspace, &options, visit, search, NULL, NULL);
+}
+
 void wb_leftovers_find(struct wb_call *call, struct wb_span name, struct wb_leftovers *ret)
 {
     *ret = (struct wb_leftovers){0};
     struct search search = {.call = call, .name = name, .ret = ret};
-    struct wb_walk_options options = {.cancel = call->cancel};
-    const char *workspace = wb_run_workspace(call->run);
-    (void)wb_walk(workspace, workspace, &options, visit, &search, NULL, NULL);
+    run_search(&search);
     wb_locations_sort(&ret->places);
+}
+
+void wb_leftovers_visit(struct wb_call *call, struct wb_span name,
+                        void (*on_file)(void *ctx, const char *path), void *ctx)
+{
+    struct wb_leftovers found = {0};
+    struct search search = {
+        .call = call, .name = name, .ret = &found, .on_file = on_file, .ctx = ctx};
+    run_search(&search);
 }

@@ -14,4 +14,9 @@ struct wb_leftovers {
 /* Whole-word occurrences in the workspace's text files, ignore rules respected. */
 void wb_leftovers_find(struct wb_call *call, struct wb_span name, struct wb_leftovers *ret);
 
+/* Calls visit for each text file of the workspace that has the name as a whole word, in path order.
+ * path is valid during the call. */
+void wb_leftovers_visit(struct wb_call *call, struct wb_span name,
+                        void (*visit)(void *ctx, const char *path), void *ctx);
+
 #endif

@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "lsp/leftovers.h"
 #include "lsp/query.h"
+#include "lsp/widen.h"
 #include "lsp/workspace_edit.h"
 #include "sys/path.h"
 
@@ -36,6 +37,7 @@ struct rename {
     struct wb_query_place place;
     struct wb_span name; /* the text at the place */
     int64_t asked_ns;    /* wall clock when the server was asked */
+    struct wb_text note; /* why there may be more uses */
 };
 
 /* prepareRename (LSP 3.17): the server says whether, and what exactly, it would rename. */
@@ -134,6 +136,7 @@ static int look(void *ctx, struct wb_arena *arena, const char *path, struct wb_e
 static int make_plan(struct rename *rename, struct wb_edit_plan *plan, struct wb_error *err)
 {
     const struct wb_json *edit;
+    wb_query_widen(rename->query, rename->server.server, rename->name, &rename->note);
     rename->asked_ns = wall_clock_ns();
     if (ask_edit(rename, &edit, err) < 0) {
         return -1;
@@ -258,6 +261,7 @@ static void report(struct rename *rename, const struct wb_edit_plan *plan, struc
     wb_json_member_int(&w, "edits", (int64_t)plan->n_edits);
     show_files(rename, plan, &w, &result->text);
     show_leftovers(rename, &w, &result->text);
+    wb_text_add_span(&result->text, wb_text_span(&rename->note));
     wb_json_end_object(&w);
 }
 
@@ -289,6 +293,7 @@ static int call_lsp_rename(struct wb_call *call, const void *opaque, struct wb_r
     struct rename rename = {.query = &query, .args = args};
     int status = rename_symbol(&rename, result, err);
     wb_server_unref(rename.server.server);
+    wb_text_done(&rename.note);
     return status;
 }
 

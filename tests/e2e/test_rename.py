@@ -5,6 +5,7 @@ import json
 import pytest
 
 from harness.processes import wait_until
+from harness.projects import Project
 from harness.scripted import server_row
 
 FILES = {
@@ -231,3 +232,21 @@ def test_all_servers_are_told(scripted_session, tmp_path):
     session.ok("lsp", action="diagnostics", file="main.scr")
     for name in ("first", "second"):
         assert "def fresh" in (tmp_path / f"{name}.journal").read_text()
+
+
+def test_every_file_is_renamed_without_an_index(werkbank, tmp_path):
+    """clangd without a compilation database knows the files that are open, and no others."""
+    project = Project(tmp_path / "project")
+    project.write("Makefile", "all:\n")
+    project.write("a.h", "int alpha(int x);\n")
+    project.write("a.c", '#include "a.h"\nint alpha(int x) { return x; }\n')
+    project.write("b.c", '#include "a.h"\nint b(void) { return alpha(1); }\n')
+    project.write("sub/c.c", '#include "../a.h"\nint c(void) { return alpha(2) + alpha(3); }\n')
+    place = {"file": "b.c", "line": 2, "symbol": "alpha"}
+    session = werkbank.session(project.root, "--allow", "write")
+    found = session.ok("lsp", action="references", **place)
+    assert found.data["total"] == 5, found
+    result = session.ok("lsp_rename", new_name="beta", **place)
+    assert result.data["files"] == ["a.c", "a.h", "b.c", "sub/c.c"], result
+    assert result.data["edits"] == 5 and result.data["remaining"] == 0
+    assert "beta(2) + beta(3)" in project.read("sub/c.c")
