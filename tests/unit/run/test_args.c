@@ -105,6 +105,17 @@ static const struct wb_args ruled_args = {.table = ruled_table,
                                           .n_rules = WB_COUNT(rules)};
 static const struct wb_args no_args = {0};
 
+struct numbered {
+    struct wb_arg_list lines;
+};
+
+static const struct wb_arg numbered_table[] = {
+    {.key = "lines", .kind = WB_ARG_INTS, .offset = offsetof(struct numbered, lines), .max = 3},
+};
+static const struct wb_args numbered_args = {.table = numbered_table,
+                                             .n = WB_COUNT(numbered_table),
+                                             .bytes = sizeof(struct numbered)};
+
 static void every_kind_decodes(void **state)
 {
     static const char json[] =
@@ -134,6 +145,47 @@ static void every_kind_decodes(void **state)
     assert_int_equal(items[0].weight, 7);
     assert_int_equal(items[1].weight, 2);
     assert_string_equal(wb_json_str(wb_json_get(all->env, "A")), "1");
+}
+
+static void lists_of_integers_decode(void **state)
+{
+    static const struct {
+        const char *json;
+        int64_t numbers[3];
+        size_t n;
+        const char *error;
+    } cases[] = {
+        {"{\"lines\": [3, 1, 2.0]}", {3, 1, 2}, 3, NULL},
+        {"{\"lines\": []}", {0}, 0, NULL},
+        {"{\"lines\": 3}", {0}, 0, "demo: `lines` must be an array of integers, not a number"},
+        {"{\"lines\": [1, 0]}", {0}, 0, "demo: `lines[1]` is 0; it must be at least 1"},
+        {"{\"lines\": [\"4\"]}",
+         {0},
+         0,
+         "demo: `lines[0]` must be an integer, not a string; send 4 without quotes"},
+        {"{\"lines\": [1, 2, 3, 4]}",
+         {0},
+         0,
+         "demo: `lines` is 4 items long; it must be between 0 and 3"},
+    };
+    WB_AUTO(wb_arena_done) struct wb_arena arena;
+    (void)state;
+    wb_arena_init(&arena);
+    for (size_t i = 0; i < WB_COUNT(cases); i++) {
+        struct wb_error err;
+        void *decoded;
+        const struct wb_json *value = wb_json_parse(&arena, wb_span(cases[i].json), NULL);
+        int status = wb_args_decode(&arena, &numbered_args, "demo", value, &decoded, &err);
+        assert_int_equal(status, cases[i].error != NULL ? -1 : 0);
+        if (cases[i].error != NULL) {
+            assert_string_equal(err.message, cases[i].error);
+            continue;
+        }
+        const struct numbered *numbered = decoded;
+        assert_non_null(numbered->lines.items); /* an empty list is given */
+        assert_int_equal(numbered->lines.count, cases[i].n);
+        assert_memory_equal(numbered->lines.items, cases[i].numbers, cases[i].n * sizeof(int64_t));
+    }
 }
 
 static void what_is_not_given_has_its_otherwise(void **state)
@@ -349,6 +401,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_decodes),
+        cmocka_unit_test(lists_of_integers_decode),
         cmocka_unit_test(what_is_not_given_has_its_otherwise),
         cmocka_unit_test(every_mistake_has_its_sentence),
         cmocka_unit_test(a_path_over_the_limit_is_refused),

@@ -123,6 +123,19 @@ static const struct wb_tool hold = {.name = "hold",
                                     .tier = WB_TIER_EXEC,
                                     .args = ARGS,
                                     .call = call_hold};
+
+/* A call with the text "now" is there to end the one that has the turn. */
+static bool is_now(const void *argp)
+{
+    const struct args *args = argp;
+    return wb_span_is(args->text, "now");
+}
+
+static const struct wb_tool hold_or_now = {.name = "hold_or_now",
+                                           .tier = WB_TIER_EXEC,
+                                           .args = ARGS,
+                                           .interrupts = is_now,
+                                           .call = call_hold};
 static const struct wb_tool hold_many = {.name = "hold_many",
                                          .tier = WB_TIER_EXEC,
                                          .parallel_safe = true,
@@ -133,7 +146,8 @@ static const struct wb_tool staged = {.name = "staged",
                                       .args = ARGS,
                                       .available = has_staging,
                                       .call = call_echo};
-static const struct wb_tool *const tools[] = {&echo, &put, &hold, &hold_many, &staged, NULL};
+static const struct wb_tool *const tools[] = {&echo,        &put,    &hold, &hold_many,
+                                              &hold_or_now, &staged, NULL};
 
 static struct fixture f;
 
@@ -175,8 +189,8 @@ static void the_surface_follows_cap_names_and_resources(void **state)
         bool attach;
         const char *surface;
     } rows[] = {
-        {{0}, false, "echo put hold hold_many "},
-        {{0}, true, "echo put hold hold_many staged "},
+        {{0}, false, "echo put hold hold_many hold_or_now "},
+        {{0}, true, "echo put hold hold_many hold_or_now staged "},
         {{.cap = WB_TIER_WRITE}, true, "echo put staged "},
         {{.cap = WB_TIER_READ}, true, "echo "},
         {{.cap = WB_TIER_READ, .allow = WB_TIER_EXEC}, true, "echo "},
@@ -409,6 +423,25 @@ static void calls_of_a_tool_that_is_not_parallel_safe_take_turns(void **state)
     assert_string_equal(inbox.texts, "1 2 3 4 5 ");
 }
 
+static void a_call_that_interrupts_does_not_wait_for_its_turn(void **state)
+{
+    const struct wb_call_options options = {0};
+    struct inbox inbox;
+    (void)state;
+    inbox_init(&inbox);
+    fixture_open(&f, everything);
+    wb_run_submit(f.run, "hold_or_now", WB_SPAN("{}"), &options, take, &inbox);
+    wait_for(&hold_entered, 1);
+    wb_run_submit(f.run, "hold_or_now", WB_SPAN("{}"), &options, take, &inbox); /* waits */
+    wb_run_submit(f.run, "hold_or_now", WB_SPAN("{\"text\": \"now\"}"), &options, take, &inbox);
+    wait_for(&hold_entered, 1);
+    assert_int_equal(most_inside, 2);
+    release_one();
+    release_one();
+    release_one();
+    wait_for(&inbox.arrived, 3);
+}
+
 static void calls_of_a_parallel_safe_tool_run_together(void **state)
 {
     const struct wb_call_options options = {0};
@@ -558,6 +591,8 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(calls_of_a_tool_that_is_not_parallel_safe_take_turns,
                                         set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_call_that_interrupts_does_not_wait_for_its_turn, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(calls_of_a_parallel_safe_tool_run_together, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_waiting_call_ends_by_cancel_and_by_deadline, set_up,
