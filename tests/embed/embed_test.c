@@ -251,6 +251,36 @@ static void test_kernels(struct werkbank_host *host)
     werkbank_run_close(two);
 }
 
+static void approve_slowly(void *ctx, const struct werkbank_card *card,
+                           struct werkbank_answer *answer)
+{
+    int *n_asked = ctx;
+    CHECK(card->kind == WERKBANK_APPROVAL);
+    if (++*n_asked > 1) {
+        usleep(2500000);
+    }
+    werkbank_answer_choose(answer, 0);
+}
+
+/* The card of a cell's call stays open longer than the cell may be silent. */
+static void test_a_bridged_card(struct werkbank_host *host)
+{
+    int n_asked = 0;
+    const struct werkbank_question_port port = {sizeof(port), approve_slowly, &n_asked};
+    char config[4096];
+    snprintf(config, sizeof(config), "%s/config.json", workspace);
+    FILE *file = fopen(config, "w");
+    CHECK(file != NULL && fputs("{\"eval\": {\"inactivity_s\": 1}}", file) >= 0);
+    fclose(file);
+    struct werkbank_run *run =
+        open_run(host, (struct werkbank_run_options){.port = &port, .config_file = config});
+    werkbank_run_attach_kernels(run);
+    expect_cell(run, CELL("tool('write', {'path': 'card.txt', 'content': 'x'})['created']"), false,
+                "True");
+    CHECK(n_asked == 2);
+    werkbank_run_close(run);
+}
+
 int main(int argc, char **argv)
 {
     CHECK(argc == 2);
@@ -263,6 +293,7 @@ int main(int argc, char **argv)
     test_submit_and_cancel(host);
     test_questions(host);
     test_kernels(host);
+    test_a_bridged_card(host);
     werkbank_host_close(host);
     return 0;
 }
