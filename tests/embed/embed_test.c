@@ -73,6 +73,9 @@ static void test_surface(struct werkbank_host *host)
     CHECK(!has_tool(run, "lsp") && !has_tool(run, "lsp_rename"));
     werkbank_run_attach_language_servers(run);
     CHECK(has_tool(run, "lsp") && has_tool(run, "lsp_rename"));
+    CHECK(!has_tool(run, "debug"));
+    werkbank_run_attach_debugger(run);
+    CHECK(has_tool(run, "debug"));
     werkbank_run_close(run);
     run = open_run(host, (struct werkbank_run_options){.tools = only});
     CHECK(has_tool(run, "read") && !has_tool(run, "shell"));
