@@ -297,7 +297,7 @@ static void kill_inside(struct wb_kernel *kernel)
     char pid[24];
     struct wb_child_output output;
     snprintf(pid, sizeof(pid), "%lld", (long long)kernel->hello.pid);
-    const char *const argv[] = {"sh", "-c", "kill -KILL -- \"-$0\"", pid, NULL};
+    const char *const argv[] = {"sh", "-c", "kill -s KILL -- \"-$0\"", pid, NULL};
     const struct wb_child_options options = {
         .argv = argv, .prefix = (const char *const *)kernel->prefix, .guard = kernel->guard};
     const struct wb_child_run run = {.options = &options,

@@ -79,10 +79,18 @@ def wait(kind, seconds=60):
 
 
 os.write(frames_out, f"werkbank-kernel {nonce}\n".encode())
-send(HELLO, {
-    "protocol": 1, "language": "python", "version": "3.11.2", "executable": "/scripted",
-    "pid": os.getpid(), "cwd": os.getcwd(),
-}, 0)
+send(
+    HELLO,
+    {
+        "protocol": 1,
+        "language": "python",
+        "version": "3.11.2",
+        "executable": "/scripted",
+        "pid": os.getpid(),
+        "cwd": os.getcwd(),
+    },
+    0,
+)
 threading.Thread(target=read_frames, daemon=True).start()
 while True:
     kind, number, call, payload = incoming.get()
