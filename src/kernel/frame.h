@@ -39,9 +39,10 @@
  *   sh -c 'exec "$0" "$@" 8<&0 9>&1 0</dev/null 1>&2' node -e LOADER NONCE
  * with kernel/javascript/loader.js as LOADER, which reads the source from 8.
  *
- * A cell that the host interrupts ends with DONE like any other. The kernel reads frames in a thread
- * of its own, so INTERRUPT and TOOL_RESULT are taken while a cell runs. End of file on 0 ends the
- * kernel and its process group at once. */
+ * A cell that the host interrupts ends with DONE like any other. A second INTERRUPT may come after a
+ * second, with a SIGINT from outside, which must not end an idle kernel. The kernel reads frames in a
+ * thread of its own, so INTERRUPT and TOOL_RESULT are taken while a cell runs. End of file on 0 ends
+ * the kernel and its process group at once. */
 #ifndef WB_KERNEL_FRAME_H
 #define WB_KERNEL_FRAME_H
 
