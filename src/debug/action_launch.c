@@ -290,6 +290,7 @@ static int launch(struct wb_debug *debug, struct wb_call *call, const struct wb_
     options.arguments = options.request->arguments;
     options.is_ours = true;
     options.stop_on_entry = args->stop_on_entry;
+    options.is_post_mortem = target.kind == WB_TARGET_CORE;
     options.title = target.path != NULL ? wb_call_relative(call, target.path) : args->program.ptr;
     return run_session(debug, call, &options, &choice, &target, wait_ms_of(args, debug->wait_ms),
                        result, err);

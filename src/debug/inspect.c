@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #define STACK_TOTAL_MAX 100000
+#define HASH_BYTES 19 /* "::h" and 16 digits */
 
 static int ask(struct wb_inspect *it, unsigned link, const char *command,
                const struct wb_text *arguments, const struct wb_json **ret, struct wb_error *err)
@@ -51,6 +52,17 @@ int wb_inspect_threads(struct wb_inspect *it, struct wb_thread_item **ret, size_
 
 /* --- stack --- */
 
+/* Rust's old mangling ends every name with a hash: "app::parse::h0123456789abcdef". */
+static const char *plain_name(struct wb_arena *arena, const char *name)
+{
+    size_t len = strlen(name);
+    if (len <= HASH_BYTES || strncmp(name + len - HASH_BYTES, "::h", 3) != 0 ||
+        strspn(name + len - HASH_BYTES + 3, "0123456789abcdef") != HASH_BYTES - 3) {
+        return name;
+    }
+    return wb_arena_strndup(arena, name, len - HASH_BYTES);
+}
+
 static bool read_frame(struct wb_inspect *it, const struct wb_debug_view *view, int64_t thread_id,
                        const struct wb_json *json, size_t index, struct wb_frame_item *ret)
 {
@@ -67,7 +79,7 @@ static bool read_frame(struct wb_inspect *it, const struct wb_debug_view *view, 
     }
     *ret = (struct wb_frame_item){
         .frame_id = wb_debug_session_add_handle(it->session, view->stop.epoch, &handle),
-        .name = wb_json_str_or(wb_json_get(json, "name"), "?"),
+        .name = plain_name(it->arena, wb_json_str_or(wb_json_get(json, "name"), "?")),
         .path = path != NULL && *path == '/' && virtual_source == 0 ? path : NULL,
         .line = wb_json_int_or(wb_json_get(json, "line"), 0),
         .is_subtle = wb_str_equal(hint, "subtle") || wb_str_equal(hint, "label") ||

@@ -50,6 +50,7 @@ struct wb_debug_options {
     const struct wb_adapter_template *request; /* which of the two it is, more words */
     bool is_ours;                              /* we started the debuggee */
     bool stop_on_entry;
+    bool is_post_mortem; /* a core file: it is looked at, and never runs */
     int64_t lifetime_ms;
     const char *title; /* "build/app", "process 1234": for sentences */
 };

@@ -1,6 +1,7 @@
 /* session_internal: the inside of a session, for the files that make one up: session.c (life and
- * questions), session_link.c (connections and what comes in), session_start.c (handshakes),
- * session_judge.c (stops that are looked at first). Nobody else.
+ * questions), session_adapter.c (process and connection), session_start.c (handshakes),
+ * session_link.c (what comes in), session_judge.c (stops that are looked at first), session_end.c.
+ * Nobody else.
  *
  * `lock` guards what others told us and the states; `changed` is signalled whenever that changes. The
  * loop thread takes it. Each link's own lock guards its stream, so that nobody writes to one that is
@@ -45,7 +46,7 @@ struct wb_debug_session {
     struct wb_debug_points *points;
     const struct wb_adapter_row *row;
     char *workspace, *title, *scratch, *adapter;
-    bool is_ours, stop_on_entry;
+    bool is_ours, stop_on_entry, is_post_mortem;
     int64_t lifetime_ms, lifetime_deadline_ms;
     int port;                         /* that the adapter listens on; 0: none */
     _Atomic(struct wb_child *) child; /* the adapter; NULL: direct */
@@ -91,6 +92,20 @@ void wb_session_on_pipe(struct wb_debug_session *session, enum wb_debug_category
 void wb_link_leave(struct wb_debug_link *link);
 /* A connection ended (loop thread). */
 void wb_link_on_end(struct wb_debug_link *link);
+
+/* session_adapter.c: each leaves a link that has shaken hands as far as `initialize`. */
+WB_MUST_CHECK int wb_session_start_adapter(struct wb_debug_session *session,
+                                           const struct wb_debug_options *options,
+                                           int64_t deadline_ms, struct wb_cancel *cancel,
+                                           struct wb_error *err);
+WB_MUST_CHECK int wb_session_connect(struct wb_debug_session *session,
+                                     const struct wb_debug_options *options, int64_t deadline_ms,
+                                     struct wb_cancel *cancel, struct wb_error *err);
+/* The connection of a link: listener -1: we connect to the port. */
+WB_MUST_CHECK int wb_link_meet(struct wb_debug_link *link, int listener, int port,
+                               int64_t deadline_ms, struct wb_cancel *cancel, struct wb_error *err);
+/* Puts the adapter's last words into the error. Returns -1. */
+int wb_session_explain(struct wb_debug_session *session, struct wb_error *err);
 
 /* session_start.c: the client order on one connection. */
 WB_MUST_CHECK int wb_link_shake_hands(struct wb_debug_link *link, const char *command,
