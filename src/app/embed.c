@@ -4,11 +4,13 @@
 #include <stdlib.h>
 
 #include "app/assemble.h"
+#include "ast/ast.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "debug/debug.h"
 #include "kernel/kernels.h"
 #include "lsp/lsp.h"
+#include "staging/staging.h"
 #include "werkbank.h"
 
 struct werkbank_host {
@@ -219,6 +221,16 @@ void werkbank_run_attach_language_servers(struct werkbank_run *run)
 void werkbank_run_attach_kernels(struct werkbank_run *run)
 {
     wb_kernel_attach(run->run);
+}
+
+void werkbank_run_attach_parsers(struct werkbank_run *run)
+{
+    wb_ast_attach(run->run);
+}
+
+void werkbank_run_attach_staging(struct werkbank_run *run)
+{
+    wb_staging_attach(run->run);
 }
 
 void werkbank_run_attach_debugger(struct werkbank_run *run)

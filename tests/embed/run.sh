@@ -55,6 +55,27 @@ exported=$(sed 's/@.*//' "$scratch/symbols" | sort -u | wc -l)
 ${CC:-cc} ${CFLAGS:-} -Wall -Wextra "$source/tests/embed/embed_test.c" -o "$scratch/embed_test" \
     $(pkg-config --cflags --libs werkbank) -lpthread ${LDFLAGS:-}
 "$scratch/embed_test" "$scratch/ws"
+
+# Several runs of one host, and a language server that is killed.
+mkdir "$scratch/scripted"
+printf '# greets\ndef hello\nuse hello\n' >"$scratch/scripted/main.scr"
+echo '{}' >"$scratch/scripted/scripted.json"
+write_config() { # name, more of the scenario
+    echo "{\"journal\": \"$scratch/$1.journal\"$2}" >"$scratch/$1.scenario"
+    cat >"$scratch/$1.json" <<END
+{"languages": [{"id": "scripted", "extensions": [".scr"], "identifier": "c"}],
+ "servers": [{"id": "scripted", "languages": ["scripted"], "markers": ["scripted.json"],
+   "commands": [["python3", "$source/tests/peers/scripted_lsp.py", "$scratch/$1.scenario"]],
+   "kind": "types", "diagnostics": "push", "install": "nothing to install"}]}
+END
+}
+write_config quick ''
+write_config slow ', "late_ms": {"textDocument/hover": 20}'
+# shellcheck disable=SC2046,SC2086
+${CC:-cc} ${CFLAGS:-} -D_GNU_SOURCE -Wall -Wextra "$source/tests/embed/many_runs.c" \
+    -o "$scratch/many_runs" $(pkg-config --cflags --libs werkbank) -lpthread ${LDFLAGS:-}
+"$scratch/many_runs" "$scratch/scripted" "$scratch"
+
 # The header is C++ too.
 echo '#include <werkbank.h>' >"$scratch/header.cc"
 if command -v c++ >/dev/null; then
