@@ -1,5 +1,5 @@
-/* kernel_private: what kernel.c (the process, and what it writes) and kernel_run.c (a cell's course)
- * share. For no other file. */
+/* kernel_private: what kernel.c (the process), kernel_take.c (what it writes) and kernel_run.c (a
+ * cell's course) share. For no other file. */
 #ifndef WB_KERNEL_KERNEL_PRIVATE_H
 #define WB_KERNEL_KERNEL_PRIVATE_H
 
@@ -59,5 +59,11 @@ int wb_kernel_send(struct wb_kernel *kernel, enum wb_kernel_frame_type type, uin
 void wb_kernel_wake(void *ctx);
 /* SIGKILL to all of it, in the capsule too. Blocks until it is gone, or 6 s. Without the lock. */
 void wb_kernel_end_now(struct wb_kernel *kernel);
+
+/* What the process writes, and its end: for wb_child_options. Loop thread; ctx: the kernel. */
+void wb_kernel_on_frames(void *ctx, const char *ptr, size_t len);
+void wb_kernel_on_frames_end(void *ctx);
+void wb_kernel_on_raw(void *ctx, const char *ptr, size_t len);
+void wb_kernel_on_exit(void *ctx, const struct wb_child_status *status);
 
 #endif
