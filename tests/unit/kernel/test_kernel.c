@@ -182,7 +182,6 @@ static void who_breaks_the_protocol_is_ended(void **state)
         "send(ERROR, b'\"' + b'x' * 100)\n",
         "send(DISPLAY, b'')\n",
         "send(DISPLAY, b'\\xff\\xff\\xff\\xff{}')\n",
-        "bundle(DISPLAY, {}, [('image/png', b'ab')], blobs_=1)\n"
         "send(DISPLAY, struct.pack('<I', 2) + b'{}surplus')\n",
         "send(HELLO, {'protocol': 1}, 0)\n",
         "send(DONE, {'mark': 900, 'status': 'ok'})\nsend(DONE, {'mark': 900, 'status': 'ok'})\n",
