@@ -68,10 +68,11 @@ static void take_done(struct wb_kernel *kernel, const struct wb_json *json)
         break_off(kernel, "it ended a cell twice");
         return;
     }
-    if (wb_str_equal(status, "interrupted") && cell->stop != WB_CELL_STOP_NONE) {
-        cell->status = WB_CELL_INTERRUPTED;
+    if (wb_str_equal(status, "ok")) {
+        cell->status = WB_CELL_OK;
     } else {
-        cell->status = wb_str_equal(status, "ok") ? WB_CELL_OK : WB_CELL_ERROR;
+        /* Its call's answer "cancelled" may end it before the interrupt does. */
+        cell->status = cell->stop != WB_CELL_STOP_NONE ? WB_CELL_INTERRUPTED : WB_CELL_ERROR;
     }
     free(cell->cwd);
     cell->cwd = copy_field(json, "cwd", WB_PATH_BYTES_MAX);
