@@ -213,15 +213,8 @@ static void rebuild(struct wb_server *server, struct wb_document *document)
     send_change(server, document, true);
 }
 
-/* Takes what is on disk over into the document; sends it if it differs. True: it differed. */
-static bool take_text(struct wb_server *server, struct wb_document *document, struct wb_span text,
-                      const struct wb_file_stamp *stamp)
+static void change_text(struct wb_server *server, struct wb_document *document, struct wb_span text)
 {
-    document->stamp = *stamp;
-    document->racy = is_racy(stamp);
-    if (wb_span_equal(text, wb_text_span(&document->text))) {
-        return false;
-    }
     wb_text_clear(&document->text);
     wb_text_add_span(&document->text, text);
     document->version++; /* before it is sent: servers echo it */
@@ -229,8 +222,18 @@ static bool take_text(struct wb_server *server, struct wb_document *document, st
     if (server->sync_kind != 0) {
         send_change(server, document, false);
     }
-    save(server, document);
-    return true;
+}
+
+/* Takes what is on disk over into the document; sends it if it differs. */
+static void take_text(struct wb_server *server, struct wb_document *document, struct wb_span text,
+                      const struct wb_file_stamp *stamp)
+{
+    document->stamp = *stamp;
+    document->racy = is_racy(stamp);
+    if (!wb_span_equal(text, wb_text_span(&document->text))) {
+        change_text(server, document, text);
+        save(server, document);
+    }
 }
 
 static bool is_as_sent(const struct wb_document *document, const struct wb_file_stamp *stamp)
@@ -266,6 +269,21 @@ static bool refresh_document(struct wb_server *server, struct wb_document *docum
     }
     wb_arena_done(&arena);
     return readable;
+}
+
+void wb_server_anticipate(struct wb_server *server, const char *path, struct wb_span content)
+{
+    size_t bom = wb_file_bom(content);
+    content.ptr += bom;
+    content.len -= bom;
+    pthread_mutex_lock(&server->sync);
+    struct wb_document *document = wb_map_get(&server->documents, path);
+    if (document != NULL && content.len <= DOCUMENT_BYTES_MAX && wb_utf8_valid(content) &&
+        !wb_span_equal(content, wb_text_span(&document->text))) {
+        change_text(server, document, content);
+        document->racy = true; /* the disk decides, at the next look */
+    }
+    pthread_mutex_unlock(&server->sync);
 }
 
 void wb_server_sync_open(struct wb_server *server)
@@ -307,13 +325,13 @@ int wb_server_sync(struct wb_server *server, const char *path, const char *langu
     int status = sync_locked(server, path, language_id, &document, err);
     if (status == 0) {
         document->used = ++server->use_counter;
+        if (saved) {
+            save(server, document);
+        }
         *ret = (struct wb_sync){.version = document->version,
                                 .mark = document->mark,
                                 .saved_ms = document->saved_ms,
                                 .sent = document->version != version_before};
-        if (saved) {
-            save(server, document);
-        }
     }
     pthread_mutex_unlock(&server->sync);
     return status;

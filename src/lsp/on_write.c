@@ -262,6 +262,20 @@ static void for_each_server(struct wb_on_write *on_write, struct wb_call *call, 
     }
 }
 
+/* The servers get the new content now and think while the disk works. */
+static void anticipate(const struct wb_commit *commit, const struct state *state)
+{
+    for (size_t i = 0; i < commit->n_ops; i++) {
+        const struct wb_commit_op *op = &commit->ops[i];
+        for (size_t k = 0; k < state->n_targets && op->kind == WB_COMMIT_WRITE; k++) {
+            const struct target *target = &state->targets[k];
+            if (target->server != NULL && wb_str_equal(target->path, op->path)) {
+                wb_server_anticipate(target->server, target->path, op->new_content);
+            }
+        }
+    }
+}
+
 static void before(void *ctx, struct wb_call *call, const struct wb_commit *commit,
                    void **ret_state)
 {
@@ -276,6 +290,7 @@ static void before(void *ctx, struct wb_call *call, const struct wb_commit *comm
     wb_supervisor_catch_up(on_write->lsp->supervisor, on_write->lsp->workspace);
     for_each_server(on_write, call, state, take_baselines);
     account_all_open_files(on_write, call);
+    anticipate(commit, state);
 }
 
 /* After the write. */

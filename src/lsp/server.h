@@ -89,6 +89,11 @@ struct wb_sync {
 WB_MUST_CHECK int wb_server_sync(struct wb_server *server, const char *path,
                                  const char *language_id, bool saved, struct wb_sync *ret,
                                  struct wb_error *err);
+/* Tells the server of an open file's new content while that is still being written, so that it thinks
+ * during the fsyncs. The next sync compares with the disk: it says that the file is saved, or, if
+ * nothing was written, brings the old content back. Nothing happens if the file is not open, or the
+ * content is no valid UTF-8. */
+void wb_server_anticipate(struct wb_server *server, const char *path, struct wb_span content);
 /* Brings every open document up to what is on disk. */
 void wb_server_sync_open(struct wb_server *server);
 /* The text that the server has, without BOM, copied; false if the file is not open. */
