@@ -1,26 +1,35 @@
 /* serve: the run's tools over standard input and output, for the harness that started us and owns
- * the run. Its end of file, SIGINT, SIGTERM or SIGHUP cancel every call, take all children down and
- * end us.
+ * the run. After the end of input the calls that were taken are still answered, as long as somebody
+ * reads; SIGINT, SIGTERM, SIGHUP and a reader that is gone cancel them. Then all children are taken
+ * down and we end.
  *
- *   serving --end of input, signal--> stopping (nothing is read any more; calls end) -> ended */
+ *   serving --end of input--> draining --last answer, no reader--> stopping -> ended
+ *      \-------- signal --------\-------- signal ------------------^ */
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "app/command.h"
 #include "app/mcp_server.h"
 #include "app/session.h"
 #include "base/clock.h"
+#include "base/limits.h"
+#include "base/log.h"
 #include "sys/stream.h"
 
-#define FLUSH_MS 2000 /* for the last answers, to a peer that may read them or not */
+#define DRAIN_LOOK_MS 50 /* how often it is looked whether the last call has ended */
+#define FLUSH_MS 2000    /* for the last answers, to a peer that may read them or not */
 
 struct serve {
     struct wb_session session;
     struct wb_stream *stream;
     struct wb_mcp_server *server;
     pthread_t main_thread;
-    bool stopping; /* loop thread */
+    bool stopping;         /* loop thread */
+    atomic_bool is_broken; /* a line could not be read */
 };
 
 static int write_line(void *ctx, const struct wb_span *spans, size_t n, struct wb_error *err)
@@ -32,8 +41,17 @@ static int write_line(void *ctx, const struct wb_span *spans, size_t n, struct w
 static void on_data(void *ctx, const char *ptr, size_t len)
 {
     struct serve *serve = ctx;
-    if (!serve->stopping) {
-        wb_mcp_server_feed(serve->server, ptr, len);
+    if (serve->stopping || serve->is_broken) {
+        return;
+    }
+    wb_mcp_server_feed(serve->server, ptr, len);
+    if (wb_mcp_server_is_broken(serve->server)) {
+        wb_log(WB_LOG_ERROR,
+               "the input cannot be read any further: a line is over its limit of %zu "
+               "bytes. No more requests are taken",
+               WB_FRAME_LINE_BYTES_MAX);
+        serve->is_broken = true;
+        pthread_kill(serve->main_thread, SIGUSR1);
     }
 }
 
@@ -59,6 +77,24 @@ static void open_stream(void *ctx)
                                         STDOUT_FILENO, &handler);
 }
 
+static bool has_reader(void)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO};
+    return poll(&out, 1, 0) >= 0 && (out.revents & (POLLERR | POLLHUP | POLLNVAL)) == 0;
+}
+
+/* The answers to what was taken: nothing is lost because its asker has no more to say. */
+static void drain(struct serve *serve, const sigset_t *ends)
+{
+    const struct timespec look = {0, DRAIN_LOOK_MS * 1000000L};
+    while (wb_mcp_server_is_busy(serve->server) && has_reader()) {
+        int signal = sigtimedwait(ends, NULL, &look);
+        if (signal > 0 && signal != SIGUSR1) {
+            return;
+        }
+    }
+}
+
 static void serve_until(struct serve *serve, const sigset_t *ends)
 {
     struct wb_loop *loop = wb_host_loop(serve->session.host);
@@ -66,6 +102,9 @@ static void serve_until(struct serve *serve, const sigset_t *ends)
     serve->server = wb_mcp_server_new(serve->session.run, write_line, serve);
     wb_loop_run_sync(loop, open_stream, serve);
     while (sigwait(ends, &signal) != 0) {
+    }
+    if (signal == SIGUSR1) {
+        drain(serve, ends);
     }
     wb_loop_run_sync(loop, stop_reading, serve);
     wb_run_close(WB_STEAL(serve->session.run));
@@ -92,7 +131,7 @@ static int run(const struct wb_options *options, char **operands, int n_operands
     }
     serve_until(&serve, &ends);
     wb_session_close(&serve.session);
-    return WB_EXIT_DONE;
+    return serve.is_broken ? WB_EXIT_ERROR : WB_EXIT_DONE;
 }
 
 const struct wb_command wb_command_serve = {
@@ -103,6 +142,6 @@ const struct wb_command wb_command_serve = {
     .details =
         "Speaks MCP's wire format (JSON-RPC, a message a line) on standard input and output:\n"
         "versions 2024-11-05 to 2025-11-25 and 2026-07-28. The run belongs to the process that\n"
-        "started it and ends with its input.\n",
+        "started it and ends with its input, when the calls that it took are answered.\n",
     .run = run,
 };

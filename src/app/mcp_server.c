@@ -345,6 +345,19 @@ void wb_mcp_server_feed(struct wb_mcp_server *server, const char *ptr, size_t le
     wb_peer_feed(server->peer, ptr, len);
 }
 
+bool wb_mcp_server_is_busy(struct wb_mcp_server *server)
+{
+    pthread_mutex_lock(&server->lock);
+    bool busy = server->calls != NULL;
+    pthread_mutex_unlock(&server->lock);
+    return busy;
+}
+
+bool wb_mcp_server_is_broken(struct wb_mcp_server *server)
+{
+    return wb_peer_is_closed(server->peer);
+}
+
 void wb_mcp_server_free(struct wb_mcp_server *server)
 {
     if (server != NULL) {

@@ -2,10 +2,12 @@
 
 import json
 import queue
+import subprocess
 
 import pytest
 
-from harness.processes import wait_until
+from harness.processes import marked, wait_until
+from harness.program import BINARY
 from harness.serve import LEGACY, META, MODERN, ModernServe, RpcError, Serve, to_result
 
 WRITE_AND_EXEC = {"write", "edit", "apply_patch", "lsp_rename", "ast_edit", "resolve"}
@@ -191,15 +193,50 @@ def test_without_a_token_no_progress(serve, scripted):
     assert "notifications/progress" not in methods
 
 
-def test_end_of_input_in_the_middle_of_calls(serve, scripted, werkbank):
+def test_end_of_input_in_the_middle_of_calls(serve, workspace, werkbank):
+    client = serve(workspace, "--allow", "exec")
+    command = {"name": "shell", "arguments": {"command": "sleep 1; echo done"}}
+    _, waiting = client.post("tools/call", command)
+    client.process.stdin.close()
+    assert "done" in client.wait(waiting)["content"][0]["text"]
+    assert client.process.wait(60) == 0
+    werkbank.close()
+
+
+def test_a_signal_ends_calls(serve, scripted, werkbank):
     one = scripted({"never_answer": ["textDocument/hover"]})
     client = serve(one.root, *one.options())
     at = {"action": "hover", "file": "main.scr", "line": 3, "symbol": "hello"}
     for _ in range(20):
         client.post("tools/call", {"name": "lsp", "arguments": at})
     wait_until(lambda: one.received("textDocument/hover"), what="the hover request")
+    client.process.terminate()
     assert client.close() == 0
     werkbank.close()
+
+
+def test_a_reader_that_is_gone_ends_calls(werkbank, workspace):
+    call = {"name": "shell", "arguments": {"command": "sleep 600"}}
+    meta = ModernServe.params(ModernServe, **call)
+    line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": meta})
+    process = subprocess.Popen(
+        [BINARY, "serve", "--workspace", str(workspace), "--allow", "exec"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=werkbank.env,
+    )
+    process.stdin.write(line.encode() + b"\n")
+    process.stdin.close()
+    wait_until(lambda: "sleep 600" in str(marked(werkbank.test_id)), what="the command")
+    process.stdout.close()
+    assert process.wait(60) == 0
+
+
+def test_a_line_over_the_limit_is_told(werkbank, workspace):
+    client = werkbank.start(ModernServe, "serve", "--workspace", workspace)
+    client.write(b"x" * (65 * 1024 * 1024) + b"\n")
+    assert client.process.wait(60) == 1
+    wait_until(lambda: "over its limit" in client.stderr(), what="the sentence")
 
 
 # --- the stateless era ---
