@@ -7,7 +7,7 @@
 #include "sys/path.h"
 
 #define HITS_ASKED_MAX 8 /* of a symbol that stands on its line several times */
-#define YOUNG_MS 1000    /* a server may not yet have said that it is loading */
+#define YOUNG_MS 800     /* a server may not yet have said that it is loading */
 #define RESERVE_SHARE 4  /* of the time left, one part in so many is kept for the question itself */
 
 int wb_query_open(struct wb_lsp *lsp, struct wb_call *call, struct wb_span file,
