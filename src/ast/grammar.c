@@ -12,10 +12,11 @@
     X(c)                                                                                           \
     X(c_sharp)                                                                                     \
     X(cpp)                                                                                         \
-    X(css) X(dart) X(elixir) X(go) X(haskell) X(hcl) X(html) X(java) X(javascript) X(json)         \
-        X(julia) X(kotlin) X(lua) X(make) X(markdown) X(ocaml) X(ocaml_interface) X(php)           \
-            X(powershell) X(python) X(r) X(ruby) X(rust) X(scala) X(scss) X(sql) X(swift) X(toml)  \
-                X(tsx) X(typescript) X(xml) X(yaml) X(zig)
+    X(css)                                                                                         \
+    X(dart) X(elixir) X(go) X(haskell) X(hcl) X(html) X(java) X(javascript) X(json) X(julia)       \
+        X(kotlin) X(lua) X(make) X(markdown) X(ocaml) X(ocaml_interface) X(php) X(powershell)      \
+            X(python) X(r) X(ruby) X(rust) X(scala) X(scss) X(sql) X(swift) X(toml) X(tsx)         \
+                X(typescript) X(xml) X(yaml) X(zig)
 
 #define DECLARE(name) extern const TSLanguage *tree_sitter_##name(void);
 #define ROW(name) {#name, tree_sitter_##name},
@@ -120,28 +121,6 @@ static void read_contexts(struct wb_arena *arena, const struct wb_json *row, str
     }
 }
 
-static uint64_t context_bits(const struct wb_grammar *grammar, const char *name)
-{
-    uint64_t bits = 0;
-    for (size_t i = 0; i < grammar->n_contexts && i < 64; i++) {
-        bits |= wb_str_equal(grammar->contexts[i].name, name) ? (uint64_t)1 << i : 0;
-    }
-    return bits;
-}
-
-/* [["expression", "macro type"]]: when a pattern is an expression, it is tried as that too. */
-static void read_joins(struct wb_arena *arena, const struct wb_json *row, struct wb_grammar *ret)
-{
-    ret->joins = wb_arena_alloc_array(arena, ret->n_contexts, sizeof(*ret->joins));
-    for (struct wb_json_iter it = wb_json_iter(wb_json_get(row, "joins")); wb_json_next(&it);) {
-        uint64_t first = context_bits(ret, wb_json_str_or(wb_json_at(it.value, 0), ""));
-        uint64_t also = context_bits(ret, wb_json_str_or(wb_json_at(it.value, 1), ""));
-        for (size_t i = 0; i < ret->n_contexts && i < 64; i++) {
-            ret->joins[i] |= (first >> i & 1) != 0 ? also : 0;
-        }
-    }
-}
-
 static void read_placeholders(const struct wb_json *row, struct wb_grammar *ret)
 {
     static const char *const names[] = {"bare", "upper", "dollar", "quoted"};
@@ -175,6 +154,37 @@ static TSSymbol *read_symbols(struct wb_arena *arena, const TSLanguage *parser,
     return symbols;
 }
 
+static size_t find_context(const struct wb_grammar *grammar, const char *name)
+{
+    for (size_t i = 0; i < grammar->n_contexts; i++) {
+        if (wb_str_equal(grammar->contexts[i].name, name)) {
+            return i;
+        }
+    }
+    return SIZE_MAX;
+}
+
+/* [["statement", "member", "declaration"]]: a pattern that is one declaration as a statement is tried
+ * as a member too. */
+static int read_joins(struct wb_arena *arena, const struct wb_json *row, struct wb_grammar *ret,
+                      struct wb_error *err)
+{
+    const struct wb_json *joins = wb_json_get(row, "joins");
+    ret->joins = wb_arena_alloc_array(arena, wb_json_count(joins) + 1, sizeof(*ret->joins));
+    for (struct wb_json_iter it = wb_json_iter(joins); wb_json_next(&it);) {
+        struct wb_join *join = &ret->joins[ret->n_joins++];
+        join->first = find_context(ret, wb_json_str_or(wb_json_at(it.value, 0), ""));
+        join->also = find_context(ret, wb_json_str_or(wb_json_at(it.value, 1), ""));
+        if (join->first == SIZE_MAX || join->also == SIZE_MAX) {
+            return wb_error_set(err, WB_ERROR_INVALID,
+                                "A join of the language `%s` names a context that it lacks",
+                                ret->language->id);
+        }
+        join->kinds = read_symbols(arena, ret->parser, wb_json_at(it.value, 2), &join->n_kinds);
+    }
+    return 0;
+}
+
 static int read_grammar(struct wb_grammars *grammars, const struct wb_language *language,
                         struct wb_error *err)
 {
@@ -185,13 +195,18 @@ static int read_grammar(struct wb_grammars *grammars, const struct wb_language *
         return -1;
     }
     read_contexts(arena, row, &grammar);
-    read_joins(arena, row, &grammar);
+    if (read_joins(arena, row, &grammar, err) != 0) {
+        return -1;
+    }
     read_placeholders(row, &grammar);
     grammar.postfix =
         read_symbols(arena, grammar.parser, wb_json_get(row, "postfix"), &grammar.n_postfix);
     grammar.optional =
         read_symbols(arena, grammar.parser, wb_json_get(row, "optional"), &grammar.n_optional);
+    grammar.lists =
+        read_symbols(arena, grammar.parser, wb_json_get(row, "lists"), &grammar.n_lists);
     grammar.bodies = wb_table_strings(arena, wb_json_get(row, "bodies"));
+    grammar.entries = wb_table_strings(arena, wb_json_get(row, "entries"));
     grammar.aliases = wb_table_strings(arena, wb_json_get(row, "aliases"));
     grammar.literals = wb_table_strings(arena, wb_json_get(row, "literals"));
     grammar.ignores_case = wb_json_bool(wb_json_get(row, "ignores_case"), false);
@@ -272,9 +287,19 @@ static bool has_symbol(const TSSymbol *symbols, size_t n, TSSymbol kind)
     return false;
 }
 
+bool wb_join_has(const struct wb_join *join, TSSymbol kind)
+{
+    return join->n_kinds == 0 || has_symbol(join->kinds, join->n_kinds, kind);
+}
+
 bool wb_grammar_is_postfix(const struct wb_grammar *grammar, TSSymbol kind)
 {
     return has_symbol(grammar->postfix, grammar->n_postfix, kind);
+}
+
+bool wb_grammar_is_list(const struct wb_grammar *grammar, TSSymbol kind)
+{
+    return has_symbol(grammar->lists, grammar->n_lists, kind);
 }
 
 bool wb_grammar_is_optional(const struct wb_grammar *grammar, TSSymbol kind)

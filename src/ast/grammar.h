@@ -16,6 +16,13 @@ struct wb_context {
     const char *prefix, *suffix; /* a suffix that begins with ; may lend it to the fragment */
 };
 
+/* A pattern that is read in the context `first` is read in `also` too. */
+struct wb_join {
+    size_t first, also;    /* indexes of contexts */
+    const TSSymbol *kinds; /* if it is one node of such a kind there; none: whatever it is */
+    size_t n_kinds;
+};
+
 /* How a metavariable is spelt while the pattern is parsed. */
 enum wb_placeholder {
     WB_PLACEHOLDER_BARE,   /* wbzaa */
@@ -32,12 +39,16 @@ struct wb_grammar {
     size_t n_placeholders;
     struct wb_context *contexts; /* in the order of trying */
     size_t n_contexts;
-    uint64_t *joins;     /* one a context: bits of the later contexts that join it */
-    const char **bodies; /* how a metavariable alone between braces may be spelt: "%;", "int %;" */
-    TSSymbol *postfix;   /* kinds that go on an expression in its siblings (Dart's selectors) */
+    struct wb_join *joins; /* other readings that join the first that accepts */
+    size_t n_joins;
+    const char **bodies;  /* spellings of a metavariable where members stand: "%;", "int %;" */
+    const char **entries; /* and where entries of a map or a list do: "%: 0" */
+    TSSymbol *postfix;    /* kinds that go on an expression in its siblings (Dart's selectors) */
     size_t n_postfix;
-    TSSymbol *optional; /* tokens that may be left out at the end of a node (a semicolon) */
+    TSSymbol *optional; /* tokens that end statements and may be left out (a semicolon) */
     size_t n_optional;
+    TSSymbol *lists; /* kinds that hold a run as one node: a $$$ alone in it is that node or none */
+    size_t n_lists;
     const char **aliases;  /* other names of the language: "tsx"; NULL-terminated */
     const char **literals; /* $NAME that is a name of the language: PHP's $_GET; NULL-terminated */
     bool ignores_case;     /* of keywords: they are no required tokens then */
@@ -56,7 +67,9 @@ const struct wb_grammar *wb_grammars_of(const struct wb_grammars *grammars,
                                         const struct wb_language *language);
 const struct wb_grammar *wb_grammars_next(const struct wb_grammars *grammars, size_t *cursor);
 
+bool wb_join_has(const struct wb_join *join, TSSymbol kind);
 bool wb_grammar_is_postfix(const struct wb_grammar *grammar, TSSymbol kind);
+bool wb_grammar_is_list(const struct wb_grammar *grammar, TSSymbol kind);
 bool wb_grammar_is_optional(const struct wb_grammar *grammar, TSSymbol kind);
 
 #endif

@@ -22,8 +22,9 @@ struct choice {
     uint32_t frame, n_frames;
     uint32_t n_trail, n_unmentioned;
     uint32_t root_last;
-    uint32_t end;   /* $$$: the first node behind the run to try next. $X: its last node to try */
-    uint32_t floor; /* $X: its first node: the shortest run */
+    uint32_t first; /* the run's first node; UINT32_MAX: none */
+    uint32_t last;  /* $X: the last node of the run to try next */
+    uint32_t end;   /* $$$: the node behind the run that was tried */
 };
 
 struct wb_matcher {
@@ -42,11 +43,11 @@ struct wb_matcher {
     uint32_t n_unmentioned, unmentioned_capacity;
     uint32_t *ends; /* of the nodes that the search is inside */
     uint32_t n_ends, ends_capacity;
-    bool needs_lists;    /* a rung is a run of siblings, or may become one */
-    uint32_t at;         /* the node to try next */
-    size_t rung;         /* the rung to try next there */
-    uint32_t given_last; /* of the last match at this node: no rung gives the same again */
-    uint32_t root_last;  /* last node of the roots' run */
+    bool needs_lists;                /* a rung is a run of siblings, or may become one */
+    uint32_t at;                     /* the node to try next */
+    size_t rung;                     /* the rung to try next there */
+    uint32_t given_start, given_end; /* of the last match: the same is not given again */
+    uint32_t root_last;              /* last node of the roots' run */
     size_t steps, given_up;
 };
 
@@ -215,7 +216,8 @@ static uint32_t push_frame(struct wb_matcher *m, uint32_t p, uint32_t p_end, uin
     return m->n_frames++;
 }
 
-static void push_choice(struct wb_matcher *m, uint32_t frame, uint32_t end, uint32_t floor)
+static void push_choice(struct wb_matcher *m, uint32_t frame, uint32_t first, uint32_t last,
+                        uint32_t end)
 {
     WB_GROW(m->choices, m->choices_capacity, m->n_choices + 1);
     m->choices[m->n_choices++] = (struct choice){
@@ -224,8 +226,9 @@ static void push_choice(struct wb_matcher *m, uint32_t frame, uint32_t end, uint
         .n_trail = m->n_trail,
         .n_unmentioned = m->n_unmentioned,
         .root_last = m->root_last,
+        .first = first,
+        .last = last,
         .end = end,
-        .floor = floor,
     };
 }
 
@@ -261,8 +264,17 @@ static uint32_t next_sibling(const struct wb_matcher *m, uint32_t node)
     return node + m->tree->nodes[node].size;
 }
 
+/* Does the token say nothing? A line's end, or a statement's that is in the pattern too. */
+static bool is_silent(const struct wb_matcher *m, uint32_t node, bool is_separated)
+{
+    return (is_separated &&
+            wb_grammar_is_optional(m->pattern->grammar, m->tree->nodes[node].kind)) ||
+           text_of(m, node).len == 0;
+}
+
 /* Passes over comments, and over tokens too unless a token of this kind is looked for. */
-static uint32_t skip(struct wb_matcher *m, uint32_t t, uint32_t t_end, const TSSymbol *token)
+static uint32_t skip(struct wb_matcher *m, uint32_t t, uint32_t t_end, const TSSymbol *token,
+                     bool is_separated)
 {
     while (t < t_end) {
         if (!is_extra(m, t)) {
@@ -270,7 +282,7 @@ static uint32_t skip(struct wb_matcher *m, uint32_t t, uint32_t t_end, const TSS
                 break;
             }
         }
-        if (m->tree->nodes[t].start != m->tree->nodes[t].end) {
+        if (!is_silent(m, t, is_separated)) {
             mention_not(m, t);
         }
         t = next_sibling(m, t);
@@ -287,7 +299,7 @@ static uint32_t advance(struct wb_matcher *m, uint32_t frame, uint32_t t)
     struct frame f = m->frames[frame];
     f.p += m->nodes[f.p].size;
     while (f.p == f.p_end && f.up != NO_FRAME) {
-        if (skip(m, t, f.t_end, NULL) != f.t_end) {
+        if (skip(m, t, f.t_end, NULL, false) != f.t_end) {
             return LEFT_OVER;
         }
         t = f.t_end; /* behind the node whose children these are */
@@ -304,7 +316,7 @@ static uint32_t enter(struct wb_matcher *m, uint32_t frame, uint32_t t)
     uint32_t p = f.p, p_end = f.p + m->nodes[f.p].size;
     uint32_t end = next_sibling(m, t);
     if (p + 1 == p_end) {
-        return skip(m, t + 1, end, NULL) == end ? advance(m, frame, end) : LEFT_OVER;
+        return skip(m, t + 1, end, NULL, false) == end ? advance(m, frame, end) : LEFT_OVER;
     }
     return push_frame(m, p + 1, p_end, t + 1, end, frame);
 }
@@ -319,14 +331,31 @@ static void note_root(struct wb_matcher *m, uint32_t frame, uint32_t last)
 
 /* --- goals --- */
 
+/* Has what was matched before t ended with this token? `$A;` is a declaration with its own. */
+static bool has_taken(const struct wb_matcher *m, uint32_t t, TSSymbol kind)
+{
+    return t > 0 && m->tree->nodes[t - 1].kind == kind && !is_named(m, t - 1);
+}
+
+/* The `;` of `$A;` where $A is a declaration that has it already. */
+static bool is_taken(const struct wb_matcher *m, const struct frame *f)
+{
+    const struct wb_pattern_node *p = &m->nodes[f->p];
+    return !p->is_named && wb_span_is(p->text, ";") && f->p > 0 &&
+           (p[-1].what == WB_PATTERN_ONE || p[-1].what == WB_PATTERN_MANY) &&
+           has_taken(m, f->t, p->kind);
+}
+
 static uint32_t match_node(struct wb_matcher *m, uint32_t frame)
 {
     const struct frame f = m->frames[frame];
     const struct wb_pattern_node *p = &m->nodes[f.p];
     const TSSymbol *token = p->is_named ? NULL : &p->kind;
-    uint32_t t = skip(m, f.t, f.t_end, token);
+    uint32_t n_unmentioned = m->n_unmentioned;
+    uint32_t t = skip(m, f.t, f.t_end, token, p->is_separated);
     if (t >= f.t_end || m->tree->nodes[t].kind != p->kind || is_named(m, t) != p->is_named) {
-        return LEFT_OVER;
+        m->n_unmentioned = n_unmentioned;
+        return is_taken(m, &f) ? advance(m, frame, f.t) : LEFT_OVER;
     }
     note_root(m, frame, t);
     if (p->what == WB_PATTERN_NODE) {
@@ -351,7 +380,7 @@ static uint32_t bind_one(struct wb_matcher *m, uint32_t frame, uint32_t first, u
         for (uint32_t t = first; t < last; t = next_sibling(m, t)) {
             shorter = is_extra(m, t) ? shorter : t;
         }
-        push_choice(m, frame, shorter, first);
+        push_choice(m, frame, first, shorter, 0);
     }
     note_root(m, frame, last);
     return bind(m, m->nodes[m->frames[frame].p].variable, run_of(m, first, last))
@@ -362,7 +391,7 @@ static uint32_t bind_one(struct wb_matcher *m, uint32_t frame, uint32_t first, u
 static uint32_t match_one(struct wb_matcher *m, uint32_t frame)
 {
     const struct frame f = m->frames[frame];
-    uint32_t first = skip(m, f.t, f.t_end, NULL);
+    uint32_t first = skip(m, f.t, f.t_end, NULL, m->nodes[f.p].is_separated);
     if (first >= f.t_end || is_postfix(m, first)) {
         return LEFT_OVER;
     }
@@ -385,70 +414,143 @@ static uint32_t take_separator(const struct wb_matcher *m, uint32_t t, uint32_t 
                                                                           : UINT32_MAX;
 }
 
-/* $$$ as the nodes from its place to before `end`. */
-static uint32_t bind_many(struct wb_matcher *m, uint32_t frame, uint32_t end)
+/* $$$ as no node at all. One of its separators may be there. */
+static uint32_t bind_none(struct wb_matcher *m, uint32_t frame)
 {
     const struct frame f = m->frames[frame];
     const struct wb_pattern_node *p = &m->nodes[f.p];
-    uint32_t start = f.t, first = UINT32_MAX, last = UINT32_MAX;
-    if (end > start && p->separator_before != 0) {
-        start = take_separator(m, start, f.t_end, p->separator_before);
-        if (start == UINT32_MAX || start > end) {
-            return LEFT_OVER;
+    uint32_t end = f.t > 0 ? m->tree->nodes[f.t - 1].end : m->tree->nodes[0].start;
+    struct wb_capture none = {.first = UINT32_MAX, .last = UINT32_MAX, .start = end, .end = end};
+    TSSymbol separator = p->separator_after != 0 ? p->separator_after : p->separator_before;
+    uint32_t behind = separator != 0 ? take_separator(m, f.t, f.t_end, separator) : UINT32_MAX;
+    return bind(m, p->variable, none) ? advance(m, frame, behind != UINT32_MAX ? behind : f.t)
+                                      : LEFT_OVER;
+}
+
+static bool is_member(const struct wb_matcher *m, uint32_t node)
+{
+    return is_named(m, node) && !is_extra(m, node);
+}
+
+static bool is_comment(const struct wb_matcher *m, uint32_t node)
+{
+    return is_extra(m, node) && m->tree->nodes[node].end > m->tree->nodes[node].start;
+}
+
+/* A $$$ that stands for what is in a list's node is that node. */
+static bool is_list(const struct wb_matcher *m, TSSymbol kind, uint32_t first, uint32_t last)
+{
+    uint32_t n = 0;
+    for (uint32_t t = first; t <= last; t = next_sibling(m, t)) {
+        if (is_member(m, t) && (m->tree->nodes[t].kind != kind || ++n > 1)) {
+            return false;
         }
     }
-    for (uint32_t t = start; t < end; t = next_sibling(m, t)) {
-        if (!is_extra(m, t) && is_named(m, t)) {
+    return true;
+}
+
+/* $$$ as first..last, which is not empty; the list goes on at `end`. */
+static uint32_t bind_many(struct wb_matcher *m, uint32_t frame, uint32_t first, uint32_t last)
+{
+    const struct frame f = m->frames[frame];
+    const struct wb_pattern_node *p = &m->nodes[f.p];
+    uint32_t end = next_sibling(m, last);
+    if (p->kind != 0 && !is_list(m, p->kind, first, last)) {
+        return LEFT_OVER;
+    }
+    if (p->separator_after != 0) {
+        uint32_t behind = take_separator(m, end, f.t_end, p->separator_after);
+        if (behind == UINT32_MAX && !has_taken(m, end, p->separator_after)) {
+            return LEFT_OVER;
+        }
+        end = behind != UINT32_MAX ? behind : end;
+    }
+    note_root(m, frame, last);
+    return bind(m, p->variable, run_of(m, first, last)) ? advance(m, frame, end) : LEFT_OVER;
+}
+
+/* The first node that the run of a $$$ may have: behind its separator, which a run needs. */
+static uint32_t run_start(const struct wb_matcher *m, const struct frame *f)
+{
+    TSSymbol separator = m->nodes[f->p].separator_before;
+    return separator != 0 ? take_separator(m, f->t, f->t_end, separator) : f->t;
+}
+
+/* The number of nodes that the rest of the list behind the $$$ must leave to others; UINT32_MAX: that
+ * is not one number. */
+static uint32_t count_behind(const struct wb_matcher *m, const struct frame *f)
+{
+    uint32_t n = 0;
+    for (uint32_t p = f->p + m->nodes[f->p].size; p < f->p_end; p += m->nodes[p].size) {
+        bool is_open = m->nodes[p].what == WB_PATTERN_MANY ||
+                       (m->nodes[p].what == WB_PATTERN_ONE && m->pattern->grammar->n_postfix > 0);
+        if (is_open) {
+            return UINT32_MAX;
+        }
+        n += m->nodes[p].is_named;
+    }
+    return f->up == NO_FRAME && f->p + m->nodes[f->p].size < f->p_end ? UINT32_MAX : n;
+}
+
+/* There is only one run that leaves n_behind nodes to the rest. Comments around it go with it; with
+ * nothing but comments it is a run only where no separator is wanted. */
+static uint32_t match_rest(struct wb_matcher *m, uint32_t frame, uint32_t n_behind)
+{
+    const struct frame f = m->frames[frame];
+    const struct wb_pattern_node *p = &m->nodes[f.p];
+    uint32_t n = 0, first = UINT32_MAX, last = UINT32_MAX;
+    for (uint32_t t = f.t; t < f.t_end; t = next_sibling(m, t)) {
+        n += is_member(m, t);
+    }
+    m->steps += n / 8;
+    if (n < n_behind) {
+        return LEFT_OVER;
+    }
+    if (n == n_behind && (p->separator_before != 0 || p->separator_after != 0)) {
+        return bind_none(m, frame);
+    }
+    for (uint32_t t = run_start(m, &f); t < f.t_end; t = next_sibling(m, t)) {
+        bool is_one = is_member(m, t);
+        if (n == n_behind && !is_comment(m, t)) {
+            break;
+        }
+        if (is_one || is_comment(m, t)) {
             first = first == UINT32_MAX ? t : first;
             last = t;
         }
+        n -= is_one;
     }
-    struct wb_capture capture = {.first = UINT32_MAX, .last = UINT32_MAX};
-    if (first != UINT32_MAX) {
-        capture = run_of(m, first, last);
-        note_root(m, frame, last);
-    } else if (end > start || end > f.t) {
-        return LEFT_OVER; /* tokens alone are no run; the empty one has been tried */
-    } else {
-        capture.start = capture.end =
-            f.t > 0 ? m->tree->nodes[f.t - 1].end : m->tree->nodes[0].start;
-    }
-    if (first != UINT32_MAX && p->separator_after != 0) {
-        end = take_separator(m, end, f.t_end, p->separator_after);
-        if (end == UINT32_MAX) {
-            return LEFT_OVER;
-        }
-    }
-    return bind(m, p->variable, capture) ? advance(m, frame, end) : LEFT_OVER;
+    return first == UINT32_MAX ? bind_none(m, frame) : bind_many(m, frame, first, last);
 }
 
-/* Is it the last of its list? Then it takes all that is there. */
-static bool is_last(const struct wb_matcher *m, const struct frame *f)
+/* The run that is longer than the one from `first` to before `end` by the next node. */
+static uint32_t try_longer(struct wb_matcher *m, uint32_t frame, uint32_t first, uint32_t end)
 {
-    return f->p + m->nodes[f->p].size == f->p_end;
-}
-
-/* Tries the run up to before `end`; the next longer one is left as a choice. */
-static uint32_t try_many(struct wb_matcher *m, uint32_t frame, uint32_t end)
-{
-    const struct frame f = m->frames[frame];
-    if (end < f.t_end) {
-        push_choice(m, frame, next_sibling(m, end), UINT32_MAX);
+    uint32_t t = end, t_end = m->frames[frame].t_end;
+    while (t < t_end && !is_member(m, t)) {
+        first = first == UINT32_MAX && is_comment(m, t) ? t : first;
+        t = next_sibling(m, t);
     }
-    return bind_many(m, frame, end);
+    if (t >= t_end) {
+        return LEFT_OVER;
+    }
+    first = first == UINT32_MAX ? t : first;
+    push_choice(m, frame, first, t, next_sibling(m, t));
+    return bind_many(m, frame, first, t);
 }
 
 static uint32_t match_many(struct wb_matcher *m, uint32_t frame)
 {
     const struct frame f = m->frames[frame];
-    if (is_last(m, &f)) {
-        uint32_t end = f.t;
-        for (uint32_t t = f.t; t < f.t_end; t = next_sibling(m, t)) {
-            end = !is_extra(m, t) && is_named(m, t) ? next_sibling(m, t) : end;
-        }
-        return bind_many(m, frame, end);
+    uint32_t n_behind = count_behind(m, &f);
+    if (n_behind != UINT32_MAX) {
+        return match_rest(m, frame, n_behind);
     }
-    return try_many(m, frame, f.t);
+    uint32_t start = run_start(m, &f);
+    if (start != UINT32_MAX) {
+        push_choice(m, frame, UINT32_MAX, UINT32_MAX, start);
+    }
+    return bind_none(m, frame);
 }
 
 static uint32_t match_goal(struct wb_matcher *m, uint32_t frame)
@@ -469,8 +571,8 @@ static uint32_t retry(struct wb_matcher *m)
     const struct choice choice = m->choices[--m->n_choices];
     undo(m, &choice);
     return m->nodes[m->frames[choice.frame].p].what == WB_PATTERN_MANY
-               ? try_many(m, choice.frame, choice.end)
-               : bind_one(m, choice.frame, choice.floor, choice.end);
+               ? try_longer(m, choice.frame, choice.first, choice.end)
+               : bind_one(m, choice.frame, choice.first, choice.last);
 }
 
 /* Matches the rung's roots with siblings from `node` on, of a list that ends at t_end. */
@@ -483,8 +585,9 @@ static bool match_at(struct wb_matcher *m, const struct wb_pattern_rung *rung, u
         m->captures[i].is_bound = false;
     }
     m->root_last = node;
+    m->steps = 0;
     uint32_t frame = match_goal(m, push_frame(m, 0, rung->count, node, t_end, NO_FRAME));
-    for (m->steps = 0; frame != NO_FRAME; m->steps++) {
+    for (; frame != NO_FRAME; m->steps++) {
         if (m->steps > WB_MATCH_STEPS_MAX) {
             m->given_up++;
             return false;
@@ -509,7 +612,7 @@ void wb_matcher_start(struct wb_matcher *m, const struct wb_flat_tree *tree, str
     m->at = 0;
     m->rung = 0;
     m->n_ends = 0;
-    m->given_last = UINT32_MAX;
+    m->given_start = m->given_end = UINT32_MAX;
 }
 
 /* Can a match begin here? Said by the first root alone, before anything is set up. */
@@ -540,9 +643,14 @@ static void enter_node(struct wb_matcher *m, uint32_t node)
     }
 }
 
-static void give(const struct wb_matcher *m, uint32_t node, size_t rung, struct wb_match *ret)
+static bool give(struct wb_matcher *m, uint32_t node, size_t rung, struct wb_match *ret)
 {
     struct wb_capture whole = run_of(m, node, m->root_last);
+    if (whole.start == m->given_start && whole.end == m->given_end) {
+        return false;
+    }
+    m->given_start = whole.start;
+    m->given_end = whole.end;
     *ret = (struct wb_match){
         .first = node,
         .last = m->root_last,
@@ -553,19 +661,18 @@ static void give(const struct wb_matcher *m, uint32_t node, size_t rung, struct 
         .n_unmentioned = m->n_unmentioned,
         .rung = rung,
     };
+    return true;
 }
 
 bool wb_matcher_next(struct wb_matcher *m, struct wb_match *ret)
 {
-    for (; m->at < m->tree->count; m->at++, m->rung = 0, m->given_last = UINT32_MAX) {
+    for (; m->at < m->tree->count; m->at++, m->rung = 0) {
         uint32_t end = m->needs_lists ? list_end(m, m->at) : next_sibling(m, m->at);
         while (m->rung < m->pattern->n_rungs) {
             size_t index = m->rung++;
             const struct wb_pattern_rung *rung = &m->pattern->rungs[index];
             if (may_begin(m, rung, m->at) && match_at(m, rung, m->at, end) &&
-                m->root_last != m->given_last) {
-                m->given_last = m->root_last;
-                give(m, m->at, index, ret);
+                give(m, m->at, index, ret)) {
                 return true;
             }
         }

@@ -6,8 +6,8 @@
 #include "ast/pattern_internal.h"
 #include "base/clock.h"
 
-#define PARSE_MS 2000 /* for one scaffold: patterns are small */
-#define FORMS_MAX 64  /* combinations of spellings in one context */
+#define PARSE_MS 2000    /* for one scaffold: patterns are small */
+#define SPELLINGS_MAX 64 /* combinations in one context */
 
 struct ladder {
     struct wb_arena *arena;
@@ -131,15 +131,18 @@ static bool accept_tree(struct ladder *ladder, const struct wb_context *context,
     failure->at = SIZE_MAX;
     ret->context = context->name;
     /* A statement may be written without its end: the suffix lends it. */
-    uint32_t lent = context->suffix[0] == ';' ? 1 : 0;
-    return (find_cover(ladder, tree, source, start, end, &first, &last) ||
-            (lent > 0 && find_cover(ladder, tree, source, start, end + lent, &first, &last))) &&
-           wb_pattern_convert(ladder->arena, ladder->grammar, &ladder->text, tree, source, first,
-                              last, ret);
+    uint32_t lent_end = context->suffix[0] == ';' ? end + 1 : 0;
+    if (find_cover(ladder, tree, source, start, end, &first, &last)) {
+        lent_end = 0;
+    } else if (lent_end == 0 || !find_cover(ladder, tree, source, start, lent_end, &first, &last)) {
+        return false;
+    }
+    return wb_pattern_convert(ladder->arena, ladder->grammar, &ladder->text, tree, source, first,
+                              last, lent_end, ret);
 }
 
-static bool try_form(struct ladder *ladder, const struct wb_context *context,
-                     struct wb_pattern_rung *ret, struct failure *failure)
+static bool try_spelling(struct ladder *ladder, const struct wb_context *context,
+                         struct wb_pattern_rung *ret, struct failure *failure)
 {
     WB_AUTO(wb_text_done) struct wb_text source = {0};
     WB_AUTO(wb_flat_tree_done) struct wb_flat_tree tree = {0};
@@ -151,27 +154,6 @@ static bool try_form(struct ladder *ladder, const struct wb_context *context,
     return wb_parser_parse(ladder->parser, ladder->grammar, wb_text_span(&source),
                            wb_clock_deadline(PARSE_MS), NULL, &tree, &ignored) == 0 &&
            accept_tree(ladder, context, &tree, wb_text_span(&source), ret, failure);
-}
-
-/* All spellings of the placeholders, the likeliest first. */
-static bool try_style(struct ladder *ladder, const struct wb_context *context,
-                      enum wb_placeholder style, struct wb_pattern_rung *ret,
-                      struct failure *farthest)
-{
-    ladder->text.style = style;
-    for (size_t i = 0; i < FORMS_MAX; i++) {
-        struct failure failure;
-        if (try_form(ladder, context, ret, &failure)) {
-            wb_pattern_text_reset_forms(&ladder->text);
-            return true;
-        }
-        farthest->at = WB_MAX(farthest->at, failure.at);
-        if (!wb_pattern_text_next_form(ladder->grammar, &ladder->text)) {
-            return false;
-        }
-    }
-    wb_pattern_text_reset_forms(&ladder->text);
-    return false;
 }
 
 static bool is_same(const struct wb_pattern_rung *a, const struct wb_pattern_rung *b)
@@ -220,31 +202,70 @@ static void tell_failure(struct ladder *ladder, const struct wb_context *context
     }
 }
 
-static bool try_context(struct ladder *ladder, const struct wb_context *context)
+/* All spellings of the placeholders, the likeliest first. */
+static bool try_context(struct ladder *ladder, const struct wb_context *context,
+                        struct wb_pattern_rung *ret)
 {
-    struct wb_pattern_rung rung = {0};
-    struct failure farthest = {0};
-    for (size_t i = 0; i < ladder->grammar->n_placeholders; i++) {
-        if (try_style(ladder, context, ladder->grammar->placeholders[i], &rung, &farthest)) {
-            add_rung(ladder, &rung);
+    struct failure failure, farthest = {0};
+    bool has_next = true;
+    for (size_t i = 0; has_next && i < SPELLINGS_MAX; i++) {
+        if (try_spelling(ladder, context, ret, &failure)) {
+            wb_pattern_text_reset(&ladder->text);
             return true;
         }
+        farthest.at = WB_MAX(farthest.at, failure.at);
+        has_next = wb_pattern_text_respell(ladder->grammar, &ladder->text);
     }
+    wb_pattern_text_reset(&ladder->text);
     tell_failure(ladder, context, &farthest);
     return false;
 }
 
-static void climb(struct ladder *ladder)
+/* The other readings of a pattern that the context `first` has accepted. */
+static void try_joins(struct ladder *ladder, size_t first, const struct wb_pattern_rung *rung)
 {
     const struct wb_grammar *grammar = ladder->grammar;
-    for (size_t i = 0; i < grammar->n_contexts; i++) {
-        if (try_context(ladder, &grammar->contexts[i])) {
-            for (size_t j = 0; j < grammar->n_contexts && j < 64; j++) {
-                if (j != i && (grammar->joins[i] >> j & 1) != 0) {
-                    try_context(ladder, &grammar->contexts[j]);
-                }
+    for (size_t i = 0; i < grammar->n_joins; i++) {
+        const struct wb_join *join = &grammar->joins[i];
+        struct wb_pattern_rung other = {0};
+        if (join->first == first &&
+            (join->n_kinds == 0 ||
+             (rung->n_roots == 1 && wb_join_has(join, rung->nodes[0].kind))) &&
+            try_context(ladder, &grammar->contexts[join->also], &other)) {
+            add_rung(ladder, &other);
+        }
+    }
+}
+
+/* Is a name in it a keyword elsewhere? `import x;` may be read as a declaration of the type `import`. */
+static bool is_doubtful(const struct ladder *ladder, const struct wb_pattern_rung *rung)
+{
+    const TSLanguage *parser = ladder->grammar->parser;
+    for (uint32_t i = 0; i < rung->count; i++) {
+        const struct wb_pattern_node *node = &rung->nodes[i];
+        const char *kind = ts_language_symbol_name(parser, node->kind);
+        if (node->what == WB_PATTERN_LEAF && kind != NULL &&
+            (wb_str_equal(kind, "identifier") || wb_str_equal(kind, "type_identifier")) &&
+            ts_language_symbol_for_name(parser, node->text.ptr, (uint32_t)node->text.len, false) !=
+                0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The first context that accepts, and where that is a doubtful reading the first that is none. */
+static void climb(struct ladder *ladder)
+{
+    bool done = false;
+    for (size_t i = 0; i < ladder->grammar->n_contexts && !done; i++) {
+        struct wb_pattern_rung rung = {0};
+        if (try_context(ladder, &ladder->grammar->contexts[i], &rung)) {
+            done = !is_doubtful(ladder, &rung);
+            if (done || ladder->n_rungs == 0) {
+                add_rung(ladder, &rung);
+                try_joins(ladder, i, &rung);
             }
-            return;
         }
     }
 }

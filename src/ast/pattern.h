@@ -41,7 +41,8 @@ struct wb_pattern_piece {
 struct wb_pattern_node {
     uint8_t what;
     bool is_named;
-    TSSymbol kind;
+    bool is_separated; /* an optional token was in front of it */
+    TSSymbol kind;     /* MANY: that of the one node that the run may be; 0: any run */
     uint32_t size;
     uint16_t variable;                          /* ONE, MANY */
     TSSymbol separator_before, separator_after; /* MANY: owned tokens; 0: none */

@@ -12,6 +12,7 @@ struct converter {
     const struct wb_pattern_text *text;
     const struct wb_flat_tree *tree;
     struct wb_span source;
+    uint32_t lent_end; /* where a semicolon ends that the scaffold has lent; 0: none */
     struct wb_pattern_node *nodes;
     uint32_t count, capacity;
     bool seen[WB_PATTERN_VARIABLES_MAX]; /* placeholders that are in the program */
@@ -36,14 +37,29 @@ static struct wb_pattern_node *add(struct converter *c, struct wb_pattern_node n
 
 /* --- leaves --- */
 
-static void add_placeholder(struct converter *c, size_t index)
+static void add_placeholder(struct converter *c, size_t index, uint32_t node)
 {
+    TSSymbol kind = c->tree->nodes[node].kind;
+    bool is_many = c->text->placeholders[index].is_many;
     c->seen[index] = true;
     add(c, (struct wb_pattern_node){
-               .what = c->text->placeholders[index].is_many ? WB_PATTERN_MANY : WB_PATTERN_ONE,
+               .what = is_many ? WB_PATTERN_MANY : WB_PATTERN_ONE,
                .is_named = true,
+               .kind = is_many && wb_grammar_is_list(c->grammar, kind) ? kind : 0,
                .variable = c->text->placeholders[index].variable,
            });
+}
+
+/* The placeholder that is all of a node, a lent semicolon aside. */
+static size_t placeholder_of(const struct converter *c, uint32_t node)
+{
+    struct wb_span text = text_of(c, node);
+    size_t whole = wb_pattern_text_whole(c->text, text);
+    if (whole == SIZE_MAX && c->lent_end != 0 && c->tree->nodes[node].end == c->lent_end) {
+        text.len--;
+        whole = wb_pattern_text_whole(c->text, wb_span_trim(text));
+    }
+    return whole;
 }
 
 /* "hello $A, $B" */
@@ -182,15 +198,39 @@ static void join_separators(struct converter *c, uint32_t from)
     }
 }
 
-static void drop_optional(struct converter *c, uint32_t from)
+static bool is_optional(const struct converter *c, const struct wb_pattern_node *node)
 {
-    uint32_t last = from;
+    return node->what == WB_PATTERN_LEAF && !node->is_named &&
+           wb_grammar_is_optional(c->grammar, node->kind);
+}
+
+/* Is it a list of statements: nothing but named nodes, optional tokens and the braces around? */
+static bool is_statements(const struct converter *c, uint32_t from)
+{
     for (uint32_t i = from; i < c->count; i += c->nodes[i].size) {
-        last = i;
+        const struct wb_pattern_node *node = &c->nodes[i];
+        if (!node->is_named && !is_optional(c, node) && !wb_span_is(node->text, "{") &&
+            !wb_span_is(node->text, "}")) {
+            return false;
+        }
     }
-    if (last > from && c->nodes[last].what == WB_PATTERN_LEAF && !c->nodes[last].is_named &&
-        wb_grammar_is_optional(c->grammar, c->nodes[last].kind)) {
-        remove_node(c, last);
+    return true;
+}
+
+/* Ends of statements may be written in several ways, or not at all. */
+static void drop_optional(struct converter *c, uint32_t from, bool is_for)
+{
+    bool anywhere = !is_for && is_statements(c, from);
+    for (uint32_t i = from; i < c->count;) {
+        uint32_t next = i + c->nodes[i].size;
+        if (i > from && is_optional(c, &c->nodes[i]) && (anywhere || next == c->count)) {
+            remove_node(c, i);
+            if (i < c->count) {
+                c->nodes[i].is_separated = true;
+            }
+        } else {
+            i = next;
+        }
     }
 }
 
@@ -220,12 +260,6 @@ static void convert_children(struct converter *c, uint32_t node, unsigned depth)
     }
 }
 
-static void finish_children(struct converter *c, uint32_t from)
-{
-    join_separators(c, from);
-    drop_optional(c, from);
-}
-
 static void convert_inner(struct converter *c, uint32_t node, unsigned depth)
 {
     uint32_t at = c->count;
@@ -245,7 +279,9 @@ static void convert_inner(struct converter *c, uint32_t node, unsigned depth)
         c->count = at + 1;
         return;
     }
-    finish_children(c, at + 1);
+    const char *name = ts_language_symbol_name(c->grammar->parser, c->nodes[at].kind);
+    drop_optional(c, at + 1, name != NULL && wb_str_starts(name, "for"));
+    join_separators(c, at + 1);
     c->nodes[at].size = c->count - at;
 }
 
@@ -259,9 +295,9 @@ static void convert(struct converter *c, uint32_t node, unsigned depth)
         c->failed = true;
         return;
     }
-    size_t whole = wb_pattern_text_whole(c->text, text_of(c, node));
+    size_t whole = placeholder_of(c, node);
     if (whole != SIZE_MAX) {
-        add_placeholder(c, whole);
+        add_placeholder(c, whole, node);
     } else if (flat->size == 1 || is_string_text(c, node) ||
                wb_flat_has_hidden_text(c->tree, c->source, node)) {
         add_leaf(c, node);
@@ -284,16 +320,20 @@ static bool all_seen(const struct converter *c)
 
 bool wb_pattern_convert(struct wb_arena *arena, const struct wb_grammar *grammar,
                         const struct wb_pattern_text *text, const struct wb_flat_tree *tree,
-                        struct wb_span source, uint32_t first, uint32_t last,
+                        struct wb_span source, uint32_t first, uint32_t last, uint32_t lent_end,
                         struct wb_pattern_rung *ret)
 {
-    struct converter c = {
-        .arena = arena, .grammar = grammar, .text = text, .tree = tree, .source = source};
+    struct converter c = {.arena = arena,
+                          .grammar = grammar,
+                          .text = text,
+                          .tree = tree,
+                          .source = source,
+                          .lent_end = lent_end};
     for (uint32_t node = first; node <= last; node += tree->nodes[node].size) {
         convert(&c, node, 0);
     }
+    drop_optional(&c, 0, false);
     join_separators(&c, 0);
-    drop_optional(&c, 0);
     bool usable = !c.failed && c.count > 0 && all_seen(&c);
     if (usable) {
         struct wb_pattern_node *nodes = wb_arena_alloc_array(arena, c.count, sizeof(*nodes));

@@ -10,11 +10,12 @@
 struct wb_pattern_part {
     struct wb_span literal;
     bool is_metavariable;
-    size_t placeholder; /* index; two of one name share it */
-    size_t at;          /* where it begins in the pattern's text */
-    bool is_body;       /* a metavariable that stands alone between braces */
-    size_t form;        /* is_body: 0: bare, else 1 + index into the grammar's bodies */
-    struct wb_span put; /* as it was written last */
+    size_t placeholder;  /* index; two of one name share it */
+    size_t at;           /* where it begins in the pattern's text */
+    const char **bodies; /* where statements, members or entries stand: the spellings there */
+    bool is_followed;    /* by more on its line: bare is its last spelling then, else its first */
+    size_t spelling;     /* the one that is tried: of bodies and bare, or of the styles */
+    struct wb_span put;  /* as it was written last */
 };
 
 struct wb_pattern_text {
@@ -29,20 +30,19 @@ struct wb_pattern_text {
     size_t n_placeholders;
     const char **variables;
     size_t n_variables, variables_capacity;
-    char letter;               /* what makes the placeholders differ from the text */
-    enum wb_placeholder style; /* of the scaffold that is looked at */
+    char letter; /* what makes the placeholders differ from the text */
 };
 
 /* Splits the text. -1: too many metavariables, or one name as $X and as $$$X. */
 WB_MUST_CHECK int wb_pattern_text_read(struct wb_arena *arena, const struct wb_grammar *grammar,
                                        struct wb_span text, struct wb_pattern_text *ret,
                                        struct wb_error *err);
-/* The fragment with placeholders of its style in it, appended; notes what it wrote. */
+/* The fragment with its placeholders as they are spelt now, appended; notes what it wrote. */
 void wb_pattern_text_put(struct wb_arena *arena, const struct wb_grammar *grammar,
                          struct wb_pattern_text *text, struct wb_text *out);
-/* The next combination of forms of the placeholders between braces; false: they begin anew. */
-bool wb_pattern_text_next_form(const struct wb_grammar *grammar, struct wb_pattern_text *text);
-void wb_pattern_text_reset_forms(struct wb_pattern_text *text);
+/* The next combination of spellings; false: they begin anew. */
+bool wb_pattern_text_respell(const struct wb_grammar *grammar, struct wb_pattern_text *text);
+void wb_pattern_text_reset(struct wb_pattern_text *text);
 /* The place in the pattern's text of an offset in what put has written. */
 size_t wb_pattern_text_place(const struct wb_pattern_text *text, size_t offset);
 /* Is all of s one placeholder? Its index, or SIZE_MAX. */
@@ -54,10 +54,11 @@ size_t wb_pattern_text_find(const struct wb_pattern_text *text, struct wb_span s
 /* Has the node text between its children that no node stands for? Then it is compared as a whole. */
 bool wb_flat_has_hidden_text(const struct wb_flat_tree *tree, struct wb_span source, uint32_t node);
 
-/* The program of the siblings first..last of a scaffold's tree. False: nothing can be made of it. */
+/* The program of the siblings first..last of a scaffold's tree. lent_end: the end of a semicolon that
+ * the scaffold has lent, or 0. False: nothing can be made of it. */
 bool wb_pattern_convert(struct wb_arena *arena, const struct wb_grammar *grammar,
                         const struct wb_pattern_text *text, const struct wb_flat_tree *tree,
-                        struct wb_span source, uint32_t first, uint32_t last,
+                        struct wb_span source, uint32_t first, uint32_t last, uint32_t lent_end,
                         struct wb_pattern_rung *ret);
 
 /* Fills in required, from the rungs. */

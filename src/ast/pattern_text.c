@@ -119,15 +119,43 @@ static char char_before(struct wb_span text, size_t at)
     return at > 0 ? text.ptr[at - 1] : '\0';
 }
 
-/* Alone between braces, or on a line of its own behind a statement. */
-static bool is_body(struct wb_span text, size_t start, size_t end)
+/* The bracket that is open at a place: { or [ or (, or NUL. */
+static char open_bracket(struct wb_span text, size_t at)
+{
+    size_t depth = 0;
+    while (at-- > 0) {
+        char c = text.ptr[at];
+        if (strchr(")]}", c) != NULL && c != '\0') {
+            depth++;
+        } else if (strchr("([{", c) != NULL && c != '\0' && depth-- == 0) {
+            return c;
+        }
+    }
+    return '\0';
+}
+
+/* Does it stand where statements, members or entries do? Alone between braces, on a line of its own
+ * behind one; a run also between commas in braces, or with more behind it on its line: its end must
+ * be spelt then. */
+static void find_bodies(const struct wb_grammar *grammar, struct wb_span text, size_t start,
+                        size_t end, bool is_many, struct wb_pattern_part *part)
 {
     char before = char_before(text, start);
     while (end < text.len && (text.ptr[end] == ' ' || text.ptr[end] == '\t')) {
         end++;
     }
-    bool ends = end == text.len || text.ptr[end] == '}' || text.ptr[end] == '\n';
-    return ends && strchr("{};", before) != NULL && (before != '\0' || end < text.len);
+    char after = end < text.len ? text.ptr[end] : '\0';
+    bool ends = strchr("}\n", after) != NULL; /* or the text does */
+    bool goes_on = is_many && strchr(",;:=.()[]<>+-*/&|?\"'`", after) == NULL;
+    bool is_alone = before == '\0' && after == '\0';
+    bool is_entry = is_many && strchr("{[,", before) != NULL && strchr(",}]", after) != NULL &&
+                    before != '\0' && open_bracket(text, start) != '(';
+    part->is_followed = goes_on && !ends;
+    if ((ends || goes_on) && !is_alone && strchr(is_many ? "{};:" : "{};", before) != NULL) {
+        part->bodies = grammar->bodies;
+    } else if (is_entry) {
+        part->bodies = grammar->entries;
+    }
 }
 
 /* A letter such that "wb" and it do not come in the text. */
@@ -167,7 +195,7 @@ int wb_pattern_text_read(struct wb_arena *arena, const struct wb_grammar *gramma
             if (add_metavariable(arena, ret, name, is_many, at, err) != 0) {
                 return -1;
             }
-            ret->parts[ret->n_parts - 1].is_body = is_body(text, at, at + length);
+            find_bodies(grammar, text, at, at + length, is_many, &ret->parts[ret->n_parts - 1]);
         }
         done = at + (escape ? 1 : length);
         at = escape ? at + 2 : done;
@@ -180,7 +208,7 @@ int wb_pattern_text_read(struct wb_arena *arena, const struct wb_grammar *gramma
 
 /* Letters only, no vowel but these: no keyword of any language. */
 static const char *placeholder_name(struct wb_arena *arena, const struct wb_pattern_text *text,
-                                    size_t index)
+                                    size_t index, enum wb_placeholder style)
 {
     static const char *const around[WB_PLACEHOLDER_STYLES][2] = {
         [WB_PLACEHOLDER_BARE] = {"w", ""},
@@ -188,9 +216,21 @@ static const char *placeholder_name(struct wb_arena *arena, const struct wb_patt
         [WB_PLACEHOLDER_DOLLAR] = {"$w", ""},
         [WB_PLACEHOLDER_QUOTED] = {"\"w", "\""},
     };
-    const char *const *ends = around[text->style];
+    const char *const *ends = around[style];
     return wb_arena_printf(arena, "%sb%c%c%cz%s", ends[0], text->letter, (int)('a' + index / 26),
                            (int)('a' + index % 26), ends[1]);
+}
+
+/* How a metavariable between braces is spelt now; NULL: bare. */
+static const char *body_of(const struct wb_pattern_part *part)
+{
+    if (part->bodies == NULL) {
+        return NULL;
+    }
+    if (part->is_followed) {
+        return part->bodies[part->spelling];
+    }
+    return part->spelling > 0 ? part->bodies[part->spelling - 1] : NULL;
 }
 
 static struct wb_span put_part(struct wb_arena *arena, const struct wb_grammar *grammar,
@@ -200,14 +240,16 @@ static struct wb_span put_part(struct wb_arena *arena, const struct wb_grammar *
     if (!part->is_metavariable) {
         return part->literal;
     }
-    const char *name = placeholder_name(arena, text, part->placeholder);
-    if (!part->is_body || part->form == 0) {
+    const char *body = body_of(part);
+    size_t style = part->bodies != NULL ? 0 : part->spelling;
+    const char *name =
+        placeholder_name(arena, text, part->placeholder, grammar->placeholders[style]);
+    if (body == NULL) {
         return wb_span(name);
     }
-    const char *form = grammar->bodies[part->form - 1];
-    int before = (int)strcspn(form, "%");
-    const char *after = form[before] != '\0' ? form + before + 1 : "";
-    return wb_span(wb_arena_printf(arena, "%.*s%s%s", before, form, name, after));
+    int before = (int)strcspn(body, "%");
+    const char *after = body[before] != '\0' ? body + before + 1 : "";
+    return wb_span(wb_arena_printf(arena, "%.*s%s%s", before, body, name, after));
 }
 
 void wb_pattern_text_put(struct wb_arena *arena, const struct wb_grammar *grammar,
@@ -219,25 +261,34 @@ void wb_pattern_text_put(struct wb_arena *arena, const struct wb_grammar *gramma
     }
 }
 
-bool wb_pattern_text_next_form(const struct wb_grammar *grammar, struct wb_pattern_text *text)
+static size_t count_spellings(const struct wb_grammar *grammar, const struct wb_pattern_part *part)
+{
+    size_t n_bodies = 0;
+    if (part->bodies == NULL) {
+        return part->is_metavariable ? grammar->n_placeholders : 1;
+    }
+    while (part->bodies[n_bodies] != NULL) {
+        n_bodies++;
+    }
+    return n_bodies + 1;
+}
+
+bool wb_pattern_text_respell(const struct wb_grammar *grammar, struct wb_pattern_text *text)
 {
     for (size_t i = 0; i < text->n_parts; i++) {
         struct wb_pattern_part *part = &text->parts[i];
-        if (part->is_body) {
-            if (grammar->bodies[part->form] != NULL) {
-                part->form++;
-                return true;
-            }
-            part->form = 0;
+        if (++part->spelling < count_spellings(grammar, part)) {
+            return true;
         }
+        part->spelling = 0;
     }
     return false;
 }
 
-void wb_pattern_text_reset_forms(struct wb_pattern_text *text)
+void wb_pattern_text_reset(struct wb_pattern_text *text)
 {
     for (size_t i = 0; i < text->n_parts; i++) {
-        text->parts[i].form = 0;
+        text->parts[i].spelling = 0;
     }
 }
 
@@ -290,18 +341,11 @@ size_t wb_pattern_text_whole(const struct wb_pattern_text *text, struct wb_span 
     for (size_t i = 0; i < text->n_parts; i++) {
         const struct wb_pattern_part *part = &text->parts[i];
         struct wb_span put = wb_span_trim(part->put);
-        if (part->is_body && part->form > 0 &&
-            (wb_span_equal(put, s) || wb_span_equal(without_end(put), s))) {
+        if (part->is_metavariable &&
+            (wb_span_equal(put, s) ||
+             (part->bodies != NULL && wb_span_equal(without_end(put), s)))) {
             return part->placeholder;
         }
     }
-    if (text->style == WB_PLACEHOLDER_DOLLAR && s.len > 0 && s.ptr[0] == '$') {
-        s.ptr++;
-        s.len--;
-    } else if (text->style == WB_PLACEHOLDER_QUOTED && s.len > 2 && s.ptr[0] == '"' &&
-               s.ptr[s.len - 1] == '"') {
-        s.ptr++;
-        s.len -= 2;
-    }
-    return s.len == WB_PLACEHOLDER_NAME_BYTES ? read_placeholder(text, s.ptr) : SIZE_MAX;
+    return SIZE_MAX;
 }
