@@ -277,6 +277,24 @@ def test_an_endless_loop_is_interrupted_and_the_state_kept(cells, language):
     assert here.value("x", language) == "7"
 
 
+CHILDREN = [
+    "while True: os.system('sleep 300')",
+    "subprocess.run(['sleep', '300'])",
+    "subprocess.getoutput('sleep 300')",
+    "!sleep 300",
+    "tool('shell', {'command': 'sleep 300'})",
+]
+
+
+@pytest.mark.parametrize("code", CHILDREN)
+def test_children_are_interrupted_too(cells, code):
+    here = cells(eval={"inactivity_s": 1, "limit_s": 2})
+    here.ok("import os, subprocess; x = 7")
+    assert "interrupted, state kept" in here.error(code).text
+    assert here.value("x") == "7"
+    wait_until(lambda: len(list(children(here.session.pid))) == 1, what="the end of the children")
+
+
 def test_what_ignores_the_interrupt_is_killed(cells):
     here = cells(eval={"inactivity_s": 1})
     here.ok("x = 7")

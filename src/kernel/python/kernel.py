@@ -18,6 +18,7 @@ import fcntl
 import io
 import os
 import sys
+import time
 
 PROTOCOL = 1
 EXEC, TOOL_RESULT, INTERRUPT, SHUTDOWN = 1, 2, 3, 4
@@ -239,7 +240,10 @@ def flush_first(module, name):
 
         def flushing(*args, **kwargs):
             flush()
-            return function(*args, **kwargs)
+            result = function(*args, **kwargs)
+            if name == "system" and result & 127 == _signal.SIGINT:
+                raise KeyboardInterrupt  # which it was deaf to, and only the command has heard
+            return result
 
         setattr(module, name, flushing)
 
@@ -457,8 +461,13 @@ sources = {}  # file name of a cell: its text, for tracebacks and inspect
 loop = None  # for cells that await
 
 
+was_interrupted = False  # since the last INTERRUPT, or the cell's begin
+
+
 def on_sigint(_signal_number, _frame):
-    if interruptible:
+    global was_interrupted
+    if interruptible and not was_interrupted:
+        was_interrupted = True
         raise KeyboardInterrupt
 
 
@@ -575,8 +584,9 @@ def folder():
 
 
 def run_one(number, request):
-    global cell_now
+    global cell_now, was_interrupted
     flush()
+    was_interrupted = False
     os.environ.update(request.get("env") or {})
     cell_now = number
     _signal.signal(_signal.SIGINT, on_sigint)
@@ -605,6 +615,22 @@ def wait_for_input():
         flush()
 
 
+def interrupt(main, cell):
+    """The main thread and its children, as a terminal does it. Again until it was heard: it may be
+    deaf while it waits for a child."""
+    global was_interrupted
+    was_interrupted = False
+    try:
+        os.killpg(os.getpid(), _signal.SIGINT)  # Linux gives it to the main thread where it can
+    except OSError:
+        _signal.pthread_kill(main, _signal.SIGINT)
+    for _ in range(10):
+        time.sleep(0.01)
+        if was_interrupted or cell != cell_now or not interruptible:
+            return
+        _signal.pthread_kill(main, _signal.SIGINT)
+
+
 def read_frames():
     main = main_thread
     while True:
@@ -618,7 +644,7 @@ def read_frames():
             take_tool_result(call, decode_json(payload))
         elif kind == INTERRUPT:
             if cell == cell_now and interruptible:
-                _signal.pthread_kill(main, _signal.SIGINT)
+                interrupt(main, cell)
         elif kind == SHUTDOWN:
             queue.append(None)
             queued.release()
