@@ -137,6 +137,7 @@ static bool accept_tree(struct ladder *ladder, const struct wb_context *context,
     } else if (lent_end == 0 || !find_cover(ladder, tree, source, start, lent_end, &first, &last)) {
         return false;
     }
+    ret->is_lent = lent_end != 0;
     return wb_pattern_convert(ladder->arena, ladder->grammar, &ladder->text, tree, source, first,
                               last, lent_end, ret);
 }

@@ -54,6 +54,7 @@ struct wb_pattern_rung {
     const char *context;
     const struct wb_pattern_node *nodes;
     uint32_t count, n_roots;
+    bool is_lent; /* the last semicolon is the context's: the pattern's text has none */
 };
 
 struct wb_pattern {
