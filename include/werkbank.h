@@ -146,6 +146,8 @@ WERKBANK_API void werkbank_run_attach_language_servers(struct werkbank_run *run)
  * conversation; the host's close ends them. */
 WERKBANK_API void werkbank_run_attach_kernels(struct werkbank_run *run);
 WERKBANK_API void werkbank_run_attach_debugger(struct werkbank_run *run);
+/* ask_user, if the run has a question port. */
+WERKBANK_API void werkbank_run_attach_questions(struct werkbank_run *run);
 /* ast_grep; with staging, ast_edit too. */
 WERKBANK_API void werkbank_run_attach_parsers(struct werkbank_run *run);
 /* resolve; holds what is proposed and not written. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "ask/ask.h"
 #include "ast/ast.h"
 #include "debug/debug.h"
 #include "kernel/kernels.h"
@@ -16,15 +17,15 @@ extern const struct wb_tool wb_tool_read, wb_tool_write, wb_tool_edit;
 extern const struct wb_tool wb_tool_apply_patch, wb_tool_grep, wb_tool_glob, wb_tool_shell;
 extern const struct wb_tool wb_tool_lsp, wb_tool_lsp_rename;
 extern const struct wb_tool wb_tool_ast_grep, wb_tool_ast_edit, wb_tool_resolve;
+extern const struct wb_tool wb_tool_ask_user;
 extern const struct wb_tool wb_tool_debug;
 extern const struct wb_tool wb_tool_eval;
 
 const struct wb_tool *const wb_tools[] = {
-    &wb_tool_read,        &wb_tool_write,    &wb_tool_edit,
-    &wb_tool_apply_patch, &wb_tool_grep,     &wb_tool_glob,
-    &wb_tool_lsp,         &wb_tool_ast_grep, &wb_tool_shell,
-    &wb_tool_lsp_rename,  &wb_tool_ast_edit, &wb_tool_resolve,
-    &wb_tool_debug,       &wb_tool_eval,     NULL,
+    &wb_tool_read,     &wb_tool_write, &wb_tool_edit,       &wb_tool_apply_patch,
+    &wb_tool_grep,     &wb_tool_glob,  &wb_tool_lsp,        &wb_tool_ast_grep,
+    &wb_tool_ask_user, &wb_tool_shell, &wb_tool_lsp_rename, &wb_tool_ast_edit,
+    &wb_tool_resolve,  &wb_tool_debug, &wb_tool_eval,       NULL,
 };
 
 /* The folder that the program's file is in. For a library, that of the program that loaded it. */
@@ -73,6 +74,7 @@ void wb_assemble_attach(struct wb_run *run)
     wb_lsp_attach(run);
     wb_ast_attach(run);
     wb_staging_attach(run);
+    wb_ask_attach(run);
     wb_debug_attach(run);
     wb_kernel_attach(run);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "app/assemble.h"
+#include "ask/ask.h"
 #include "ast/ast.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -185,7 +186,7 @@ struct werkbank_run *werkbank_run_open(struct werkbank_host *host,
     }
     struct werkbank_run *run = wb_alloc(sizeof(*run));
     COPY_SIZED(&run->port, given.port);
-    run->inner_port = (struct wb_question_port){ask_embedder, run};
+    run->inner_port = (struct wb_question_port){.ask = ask_embedder, .ctx = run};
     const struct wb_run_options inner = {
         .workspace = given.workspace,
         .conversation_id = given.conversation_id,
@@ -221,6 +222,11 @@ void werkbank_run_attach_language_servers(struct werkbank_run *run)
 void werkbank_run_attach_kernels(struct werkbank_run *run)
 {
     wb_kernel_attach(run->run);
+}
+
+void werkbank_run_attach_questions(struct werkbank_run *run)
+{
+    wb_ask_attach(run->run);
 }
 
 void werkbank_run_attach_parsers(struct werkbank_run *run)

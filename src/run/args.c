@@ -19,6 +19,7 @@ static const char *const expected[] = {
     [WB_ARG_PATH] = "a string",
     [WB_ARG_INT] = "an integer",
     [WB_ARG_BOOL] = "true or false",
+    [WB_ARG_MAYBE] = "true or false",
     [WB_ARG_ENUM] = "a string",
     [WB_ARG_STRINGS] = "an array of strings",
     [WB_ARG_INTS] = "an array of integers",
@@ -115,7 +116,8 @@ static const char *type_hint(struct decoder *d, enum wb_arg_kind kind, const str
     if (kind == WB_ARG_INT && wb_span_int64(text, &number)) {
         return wb_arena_printf(d->arena, "; send %lld without quotes", (long long)number);
     }
-    if (kind == WB_ARG_BOOL && (wb_span_is(text, "true") || wb_span_is(text, "false"))) {
+    if ((kind == WB_ARG_BOOL || kind == WB_ARG_MAYBE) &&
+        (wb_span_is(text, "true") || wb_span_is(text, "false"))) {
         return wb_arena_printf(d->arena, "; send %s without quotes", text.ptr);
     }
     if (kind == WB_ARG_STRINGS && text.ptr != NULL) {
@@ -217,6 +219,17 @@ static int decode_bool(struct decoder *d, const char *name, const struct wb_arg 
         return wrong_type(d, name, arg->kind, value);
     }
     *ret = wb_json_bool(value, false);
+    return 0;
+}
+
+static int decode_maybe(struct decoder *d, const char *name, const struct wb_arg *arg,
+                        const struct wb_json *value, int *ret)
+{
+    bool is_true;
+    if (decode_bool(d, name, arg, value, &is_true) != 0) {
+        return -1;
+    }
+    *ret = is_true;
     return 0;
 }
 
@@ -342,6 +355,8 @@ static int decode_value(struct decoder *d, const char *name, const struct wb_arg
         return decode_int(d, name, arg, value, field);
     case WB_ARG_BOOL:
         return decode_bool(d, name, arg, value, field);
+    case WB_ARG_MAYBE:
+        return decode_maybe(d, name, arg, value, field);
     case WB_ARG_ENUM:
         return decode_enum(d, name, arg, value, field);
     case WB_ARG_STRINGS:
@@ -364,6 +379,8 @@ static void set_otherwise(const struct wb_arg *arg, void *field)
         *(int64_t *)field = arg->otherwise;
     } else if (arg->kind == WB_ARG_BOOL) {
         *(bool *)field = arg->otherwise != 0;
+    } else if (arg->kind == WB_ARG_MAYBE) {
+        *(int *)field = -1;
     } else if (arg->kind == WB_ARG_ENUM) {
         *(int *)field = (int)arg->otherwise;
     }

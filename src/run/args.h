@@ -7,6 +7,7 @@
  *   WB_ARG_PATH                  the same; not empty, no NUL inside, not a URI
  *   WB_ARG_INT                   int64_t           `otherwise` when not given
  *   WB_ARG_BOOL                  bool              `otherwise` when not given
+ *   WB_ARG_MAYBE                 int               1, 0; -1 when not given. A boolean in JSON
  *   WB_ARG_ENUM                  int               index into choices; `otherwise` when not given
  *   WB_ARG_STRINGS               struct wb_arg_list of struct wb_span
  *   WB_ARG_INTS                  struct wb_arg_list of int64_t; each at least 1
@@ -23,6 +24,7 @@ enum wb_arg_kind {
     WB_ARG_PATH,
     WB_ARG_INT,
     WB_ARG_BOOL,
+    WB_ARG_MAYBE,
     WB_ARG_ENUM,
     WB_ARG_STRINGS,
     WB_ARG_INTS,

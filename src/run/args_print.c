@@ -71,6 +71,7 @@ static void put_property(struct wb_json_writer *w, const struct wb_arg *arg)
         put_bounds(w, arg, "minimum", "maximum", true);
         break;
     case WB_ARG_BOOL:
+    case WB_ARG_MAYBE:
         put_type(w, "boolean");
         break;
     case WB_ARG_ENUM:
@@ -119,9 +120,10 @@ void wb_args_schema(struct wb_json_writer *w, const struct wb_args *args)
 }
 
 static const char *const kind_names[] = {
-    [WB_ARG_STRING] = "text",     [WB_ARG_PATH] = "path",    [WB_ARG_INT] = "number",
-    [WB_ARG_BOOL] = "true/false", [WB_ARG_ENUM] = "choice",  [WB_ARG_STRINGS] = "list of text",
-    [WB_ARG_INTS] = "numbers",    [WB_ARG_OBJECTS] = "list", [WB_ARG_OBJECT] = "name=text",
+    [WB_ARG_STRING] = "text",          [WB_ARG_PATH] = "path",        [WB_ARG_INT] = "number",
+    [WB_ARG_BOOL] = "true/false",      [WB_ARG_MAYBE] = "true/false", [WB_ARG_ENUM] = "choice",
+    [WB_ARG_STRINGS] = "list of text", [WB_ARG_INTS] = "numbers",     [WB_ARG_OBJECTS] = "list",
+    [WB_ARG_OBJECT] = "name=text",
 };
 
 static void print_arg(struct wb_text *out, const struct wb_arg *arg, int indent, int width)

@@ -175,11 +175,24 @@ static int collect_paths(struct wb_call *call, const struct wb_arg *table, size_
     return 0;
 }
 
+/* The chosen operation of a tool that has several: the first ENUM of a table with rules. */
+static const char *operation_of(const struct wb_args *table, const void *args)
+{
+    for (size_t i = 0; table->rules != NULL && i < table->n; i++) {
+        if (table->table[i].kind == WB_ARG_ENUM) {
+            int choice = *(const int *)((const char *)args + table->table[i].offset);
+            return choice >= 0 ? table->table[i].choices[choice] : NULL;
+        }
+    }
+    return NULL;
+}
+
 static int pass_gate(struct wb_call *call, const void *args, struct wb_span arguments_json,
                      struct wb_error *err)
 {
     const struct wb_tool *tool = call->tool;
-    struct wb_gate_subject subject = {.arena = call->arena};
+    struct wb_gate_subject subject = {.arena = call->arena,
+                                      .operation = operation_of(&tool->args, args)};
     if (collect_paths(call, tool->args.table, tool->args.n, args, &subject, err) != 0) {
         return -1;
     }

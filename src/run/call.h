@@ -61,6 +61,13 @@ void wb_call_progress(struct wb_call *call, int64_t done, int64_t total, const c
 /* The earlier of the call's deadline and now + ms. */
 int64_t wb_call_deadline(const struct wb_call *call, int64_t ms);
 
+/* Puts a card to the conversation and waits for what becomes of it; card and answer go to the
+ * transcript. ret's memory is the call's. */
+struct wb_card;
+struct wb_card_answer;
+void wb_call_ask(struct wb_call *call, const struct wb_card *card, int64_t timeout_ms,
+                 struct wb_card_answer *ret);
+
 /* Writes files: observers before, one commit of edits (boundary: the workspace, and the paths
  * outside that the gate approved), observers after, the transcript. Everything that a tool writes
  * into the workspace goes through here. What observers have to say goes behind the tool's own text

@@ -32,6 +32,25 @@ int64_t wb_call_deadline(const struct wb_call *call, int64_t ms)
     return WB_MIN(call->deadline_ms, wb_clock_deadline(ms));
 }
 
+void wb_call_ask(struct wb_call *call, const struct wb_card *card, int64_t timeout_ms,
+                 struct wb_card_answer *ret)
+{
+    const struct wb_question_port *port = call->run->port;
+    WB_AUTO(wb_text_done) struct wb_text members = {0};
+    *ret = (struct wb_card_answer){.outcome = WB_CARD_CANCELLED};
+    bool records = port->records || port == &wb_question_port_none;
+    if (!records) {
+        wb_card_put_members(&members, call->id, card);
+        wb_transcript_add(call->run->transcript, call->run->id, "card", wb_text_span(&members));
+    }
+    port->ask(port->ctx, card, wb_call_deadline(call, timeout_ms), call->cancel, call->arena, ret);
+    if (!records) {
+        wb_text_clear(&members);
+        wb_card_answer_put_members(&members, call->id, card, ret);
+        wb_transcript_add(call->run->transcript, call->run->id, "answer", wb_text_span(&members));
+    }
+}
+
 static int check_boundary(struct wb_call *call, const char *path, struct wb_error *err)
 {
     const char *real = wb_path_real(call->arena, path, err);

@@ -1,5 +1,7 @@
-/* card: the port that nobody sits behind. */
+/* card: cards as events, and the port that nobody sits behind. */
 #include "run/card.h"
+
+#include "base/json.h"
 
 static void ask_nobody(void *ctx, const struct wb_card *card, int64_t deadline_ms,
                        struct wb_cancel *cancel, struct wb_arena *arena, struct wb_card_answer *ret)
@@ -12,4 +14,74 @@ static void ask_nobody(void *ctx, const struct wb_card *card, int64_t deadline_m
     *ret = (struct wb_card_answer){.outcome = WB_CARD_NO_OPERATOR};
 }
 
-const struct wb_question_port wb_question_port_none = {.ask = ask_nobody};
+static bool is_never_attended(void *ctx)
+{
+    (void)ctx;
+    return false;
+}
+
+const struct wb_question_port wb_question_port_none = {.ask = ask_nobody,
+                                                       .is_attended = is_never_attended};
+
+const char *wb_card_outcome_name(enum wb_card_outcome outcome)
+{
+    static const char *const names[] = {
+        [WB_CARD_ANSWERED] = "answered",   [WB_CARD_SKIPPED] = "skipped",
+        [WB_CARD_TIMED_OUT] = "timed_out", [WB_CARD_NO_OPERATOR] = "no_operator",
+        [WB_CARD_CANCELLED] = "cancelled",
+    };
+    return names[outcome];
+}
+
+struct members {
+    struct wb_text text;
+    struct wb_json_writer w;
+};
+
+static void begin(struct members *m, uint64_t number, const struct wb_card *card)
+{
+    *m = (struct members){0};
+    wb_json_writer_init(&m->w, &m->text);
+    wb_json_begin_object(&m->w);
+    wb_json_member_int(&m->w, "card", (int64_t)number);
+    wb_json_member_str(&m->w, "type", card->kind == WB_CARD_APPROVAL ? "approval" : "question");
+}
+
+static void end(struct members *m, struct wb_text *out)
+{
+    wb_json_end_object(&m->w);
+    wb_text_add(out, m->text.ptr + 1, m->text.len - 2);
+    wb_text_done(&m->text);
+}
+
+void wb_card_put_members(struct wb_text *out, uint64_t number, const struct wb_card *card)
+{
+    struct members m;
+    begin(&m, number, card);
+    wb_json_member_str(&m.w, "question", card->question);
+    wb_json_member_str(&m.w, "context", card->context);
+    wb_json_member_str(&m.w, "origin", card->origin);
+    wb_json_key(&m.w, "options");
+    wb_json_begin_array(&m.w);
+    for (size_t i = 0; i < card->n_options; i++) {
+        wb_json_put_str(&m.w, card->options[i].label);
+    }
+    wb_json_end_array(&m.w);
+    end(&m, out);
+}
+
+void wb_card_answer_put_members(struct wb_text *out, uint64_t number, const struct wb_card *card,
+                                const struct wb_card_answer *answer)
+{
+    struct members m;
+    begin(&m, number, card);
+    wb_json_member_str(&m.w, "outcome", wb_card_outcome_name(answer->outcome));
+    wb_json_key(&m.w, "choices");
+    wb_json_begin_array(&m.w);
+    for (size_t i = 0; i < answer->n_choices; i++) {
+        wb_json_put_str(&m.w, card->options[answer->choices[i]].label);
+    }
+    wb_json_end_array(&m.w);
+    wb_json_member_str(&m.w, "text", answer->text);
+    end(&m, out);
+}

@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/cancel.h"
 #include "base/error.h"
+#include "base/text.h"
 
 enum wb_card_kind { WB_CARD_QUESTION, WB_CARD_APPROVAL };
 
@@ -46,7 +47,17 @@ struct wb_question_port {
     void (*ask)(void *ctx, const struct wb_card *card, int64_t deadline_ms,
                 struct wb_cancel *cancel, struct wb_arena *arena, struct wb_card_answer *ret);
     void *ctx;
+    /* Is there somebody to ask? Decides whether ask_user is on the surface. NULL: always. */
+    bool (*is_attended)(void *ctx);
+    bool records; /* it writes cards and answers to the transcript itself */
 };
+
+const char *wb_card_outcome_name(enum wb_card_outcome outcome); /* "answered", "timed_out" */
+
+/* Cards and answers as members of a transcript's event, without braces. */
+void wb_card_put_members(struct wb_text *out, uint64_t number, const struct wb_card *card);
+void wb_card_answer_put_members(struct wb_text *out, uint64_t number, const struct wb_card *card,
+                                const struct wb_card_answer *answer);
 
 /* The port that nobody sits behind: WB_CARD_NO_OPERATOR for everything. */
 extern const struct wb_question_port wb_question_port_none;

@@ -23,10 +23,12 @@ static const struct key {
 } keys[] = {
     {"allow", KEY_TIER, 0, 0, true},
     {"cap", KEY_TIER, 0, 0, true},
+    {"rules", KEY_ROWS, 0, 0, true},
     {"servers", KEY_ROWS, 0, 0, true},
     {"languages", KEY_ROWS, 0, 0, true},
     {"checks", KEY_ROWS, 0, 0, true},
     {"adapters", KEY_ROWS, 0, 0, true},
+    {"ask.timeout_s", KEY_INT, 1, 24 * 3600, false},
     {"ast.cache_mb", KEY_INT, 0, 1024 * 1024, false},
     {"lsp.idle_stop_s", KEY_INT, 1, 7 * 24 * 3600, false},
     {"lsp.start_timeout_s", KEY_INT, 1, 3600, false},

@@ -120,6 +120,8 @@ static int open_run(struct wb_run *run, const struct wb_run_options *options, st
     }
     run->cap = choose_tier(run, options->cap, "cap", WB_TIER_EXEC);
     run->allow = choose_tier(run, options->allow, "allow", WB_TIER_READ);
+    run->rules = wb_rules_load(&run->arena, wb_json_get(wb_config_root(run->config), "rules"));
+    run->grants = wb_grants_new();
     run->port = options->port != NULL ? options->port : &wb_question_port_none;
     if (wb_commit_recover(run->workspace, &recover_err) < 0) {
         /* Nothing was touched and the journal is kept: the operator decides, and reading goes on. */
@@ -137,6 +139,7 @@ static void free_run(struct wb_run *run)
         }
     }
     free(run->observers);
+    wb_grants_free(run->grants);
     wb_transcript_close(run->transcript);
     wb_config_free(run->config);
     pthread_cond_destroy(&run->changed);
@@ -211,6 +214,16 @@ enum wb_tier wb_run_cap(const struct wb_run *run)
 enum wb_tier wb_run_allow(const struct wb_run *run)
 {
     return run->allow;
+}
+
+void wb_run_set_cap(struct wb_run *run, enum wb_tier cap)
+{
+    run->cap = cap;
+}
+
+void wb_run_set_allow(struct wb_run *run, enum wb_tier allow)
+{
+    run->allow = allow;
 }
 
 void wb_run_attach(struct wb_run *run, enum wb_resource kind, void *resource,

@@ -55,6 +55,11 @@ const struct wb_question_port *wb_run_port(const struct wb_run *run);
 enum wb_tier wb_run_cap(const struct wb_run *run);
 enum wb_tier wb_run_allow(const struct wb_run *run);
 
+/* The operator's acts: plan mode begins with cap read and ends with the cap that was. Calls under way
+ * go on; the surface is another from now on. Any thread. */
+void wb_run_set_cap(struct wb_run *run, enum wb_tier cap);
+void wb_run_set_allow(struct wb_run *run, enum wb_tier allow);
+
 /* Attaches a resource; the run owns it from here (free_resource may be NULL). Once a kind. */
 void wb_run_attach(struct wb_run *run, enum wb_resource kind, void *resource,
                    void (*free_resource)(void *resource));

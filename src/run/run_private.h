@@ -4,7 +4,10 @@
 #define WB_RUN_RUN_PRIVATE_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
+#include "run/gate.h"
+#include "run/rules.h"
 #include "run/run.h"
 
 /* A call from its submission to its end. Its order in the run's list is the order of ids: of the
@@ -32,7 +35,9 @@ struct wb_run {
     struct wb_host *host;
     struct wb_arena arena; /* of the strings below; unchanged after open */
     const char *workspace, *id, *conversation_id;
-    enum wb_tier cap, allow;
+    _Atomic enum wb_tier cap, allow;
+    const struct wb_rules *rules;
+    struct wb_grants *grants;
     const char **only; /* NULL: all */
     struct wb_config *config;
     struct wb_transcript *transcript;

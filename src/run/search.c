@@ -52,6 +52,7 @@ static bool visit_entry(void *ctx, const struct wb_walk_entry *entry)
         search->n_outside++;
         return true;
     }
+    search->at_symlink = entry->is_symlink;
     return search->visit(search->ctx, entry->path, wb_call_relative(search->call, entry->path));
 }
 

@@ -13,6 +13,7 @@ struct wb_search {
     void *ctx;
     struct wb_walk_counts counts; /* of the walk; files: before the glob */
     size_t n_outside;             /* symlinks that lead out of the workspace, left out */
+    bool at_symlink;              /* the file at hand is reached by one */
 };
 
 /* Searches the folder, or the one file, that an argument names; path.ptr NULL: the workspace. The
