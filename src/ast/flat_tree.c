@@ -69,35 +69,39 @@ static TSTree *parse(struct wb_parser *parser, const struct wb_grammar *grammar,
     return tree;
 }
 
-static void add_node(struct wb_flat_tree *tree, uint32_t *capacity, TSNode node)
+static void add_node(const struct wb_grammar *grammar, struct wb_flat_tree *tree,
+                     uint32_t *capacity, TSNode node)
 {
     if (tree->count == *capacity) {
         *capacity = *capacity != 0 ? *capacity * 2 : 256;
         tree->nodes = wb_realloc(tree->nodes, (size_t)*capacity * sizeof(*tree->nodes));
     }
-    uint16_t flags = (uint16_t)((ts_node_is_named(node) ? WB_FLAT_NAMED : 0) |
-                                (ts_node_is_extra(node) ? WB_FLAT_EXTRA : 0) |
-                                (ts_node_is_error(node) ? WB_FLAT_ERROR : 0) |
-                                (ts_node_is_missing(node) ? WB_FLAT_MISSING : 0));
+    TSSymbol kind = ts_node_symbol(node);
+    bool is_named = ts_node_is_named(node) && !wb_grammar_is_token(grammar, kind);
+    uint16_t flags =
+        (uint16_t)((is_named ? WB_FLAT_NAMED : 0) | (ts_node_is_extra(node) ? WB_FLAT_EXTRA : 0) |
+                   (ts_node_is_error(node) ? WB_FLAT_ERROR : 0) |
+                   (ts_node_is_missing(node) ? WB_FLAT_MISSING : 0));
     tree->n_errors += (flags & (WB_FLAT_ERROR | WB_FLAT_MISSING)) != 0;
     tree->nodes[tree->count++] = (struct wb_flat_node){
         .start = ts_node_start_byte(node),
         .end = ts_node_end_byte(node),
         .size = 1,
-        .kind = ts_node_symbol(node),
+        .kind = kind,
         .flags = flags,
     };
 }
 
 /* Walks the tree once, in pre-order; a node's size is known when its last child has been left. */
-static void flatten(struct wb_parser *parser, TSTree *parsed, struct wb_flat_tree *tree)
+static void flatten(struct wb_parser *parser, const struct wb_grammar *grammar, TSTree *parsed,
+                    struct wb_flat_tree *tree)
 {
     uint32_t capacity = 0, depth = 0;
     TSTreeCursor cursor = ts_tree_cursor_new(ts_tree_root_node(parsed));
     for (;;) {
         WB_GROW(parser->open, parser->open_capacity, depth + 1);
         parser->open[depth] = tree->count;
-        add_node(tree, &capacity, ts_tree_cursor_current_node(&cursor));
+        add_node(grammar, tree, &capacity, ts_tree_cursor_current_node(&cursor));
         if (ts_tree_cursor_goto_first_child(&cursor)) {
             depth++;
             continue;
@@ -129,7 +133,7 @@ int wb_parser_parse(struct wb_parser *parser, const struct wb_grammar *grammar,
         return -1;
     }
     *ret = (struct wb_flat_tree){0};
-    flatten(parser, parsed, ret);
+    flatten(parser, grammar, parsed, ret);
     ts_tree_delete(parsed);
     return 0;
 }

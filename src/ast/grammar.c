@@ -13,10 +13,11 @@
     X(c_sharp)                                                                                     \
     X(cpp)                                                                                         \
     X(css)                                                                                         \
-    X(dart) X(elixir) X(go) X(haskell) X(hcl) X(html) X(java) X(javascript) X(json) X(julia)       \
-        X(kotlin) X(lua) X(make) X(markdown) X(ocaml) X(ocaml_interface) X(php) X(powershell)      \
-            X(python) X(r) X(ruby) X(rust) X(scala) X(scss) X(sql) X(swift) X(toml) X(tsx)         \
-                X(typescript) X(xml) X(yaml) X(zig)
+    X(dart)                                                                                        \
+    X(elixir) X(go) X(haskell) X(hcl) X(html) X(java) X(javascript) X(json) X(julia) X(kotlin)     \
+        X(lua) X(make) X(markdown) X(ocaml) X(ocaml_interface) X(php) X(powershell) X(python) X(r) \
+            X(ruby) X(rust) X(scala) X(scss) X(sql) X(swift) X(toml) X(tsx) X(typescript) X(xml)   \
+                X(yaml) X(zig)
 
 #define DECLARE(name) extern const TSLanguage *tree_sitter_##name(void);
 #define ROW(name) {#name, tree_sitter_##name},
@@ -205,10 +206,15 @@ static int read_grammar(struct wb_grammars *grammars, const struct wb_language *
         read_symbols(arena, grammar.parser, wb_json_get(row, "optional"), &grammar.n_optional);
     grammar.lists =
         read_symbols(arena, grammar.parser, wb_json_get(row, "lists"), &grammar.n_lists);
+    grammar.tokens =
+        read_symbols(arena, grammar.parser, wb_json_get(row, "tokens"), &grammar.n_tokens);
+    grammar.clauses =
+        read_symbols(arena, grammar.parser, wb_json_get(row, "clauses"), &grammar.n_clauses);
     grammar.bodies = wb_table_strings(arena, wb_json_get(row, "bodies"));
     grammar.entries = wb_table_strings(arena, wb_json_get(row, "entries"));
     grammar.aliases = wb_table_strings(arena, wb_json_get(row, "aliases"));
     grammar.literals = wb_table_strings(arena, wb_json_get(row, "literals"));
+    grammar.has_escape = wb_json_bool(wb_json_get(row, "escape"), true);
     grammar.ignores_case = wb_json_bool(wb_json_get(row, "ignores_case"), false);
     *WB_ARENA_PUSH(arena, grammars->items, grammars->count, grammars->capacity) = grammar;
     return 0;
@@ -295,6 +301,16 @@ bool wb_join_has(const struct wb_join *join, TSSymbol kind)
 bool wb_grammar_is_postfix(const struct wb_grammar *grammar, TSSymbol kind)
 {
     return has_symbol(grammar->postfix, grammar->n_postfix, kind);
+}
+
+bool wb_grammar_is_token(const struct wb_grammar *grammar, TSSymbol kind)
+{
+    return has_symbol(grammar->tokens, grammar->n_tokens, kind);
+}
+
+bool wb_grammar_is_clause(const struct wb_grammar *grammar, TSSymbol kind)
+{
+    return has_symbol(grammar->clauses, grammar->n_clauses, kind);
 }
 
 bool wb_grammar_is_list(const struct wb_grammar *grammar, TSSymbol kind)

@@ -41,6 +41,10 @@ struct wb_grammar {
     size_t n_contexts;
     struct wb_join *joins; /* other readings that join the first that accepts */
     size_t n_joins;
+    TSSymbol *tokens; /* kinds that have a name and are tokens like those without (R's comma) */
+    size_t n_tokens;
+    TSSymbol *clauses; /* kinds that no $$$ takes: an else beside the statements of an if */
+    size_t n_clauses;
     const char **bodies;  /* spellings of a metavariable where members stand: "%;", "int %;" */
     const char **entries; /* and where entries of a map or a list do: "%: 0" */
     TSSymbol *postfix;    /* kinds that go on an expression in its siblings (Dart's selectors) */
@@ -51,6 +55,7 @@ struct wb_grammar {
     size_t n_lists;
     const char **aliases;  /* other names of the language: "tsx"; NULL-terminated */
     const char **literals; /* $NAME that is a name of the language: PHP's $_GET; NULL-terminated */
+    bool has_escape;       /* \$ is a $ that begins no metavariable (not where \ is code) */
     bool ignores_case;     /* of keywords: they are no required tokens then */
 };
 
@@ -69,6 +74,8 @@ const struct wb_grammar *wb_grammars_next(const struct wb_grammars *grammars, si
 
 bool wb_join_has(const struct wb_join *join, TSSymbol kind);
 bool wb_grammar_is_postfix(const struct wb_grammar *grammar, TSSymbol kind);
+bool wb_grammar_is_token(const struct wb_grammar *grammar, TSSymbol kind);
+bool wb_grammar_is_clause(const struct wb_grammar *grammar, TSSymbol kind);
 bool wb_grammar_is_list(const struct wb_grammar *grammar, TSSymbol kind);
 bool wb_grammar_is_optional(const struct wb_grammar *grammar, TSSymbol kind);
 

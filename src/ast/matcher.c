@@ -6,6 +6,7 @@
 #include "ast/matcher.h"
 
 #include <stdlib.h>
+#include <strings.h>
 
 #include "ast/pattern_internal.h"
 
@@ -264,12 +265,10 @@ static uint32_t next_sibling(const struct wb_matcher *m, uint32_t node)
     return node + m->tree->nodes[node].size;
 }
 
-/* Does the token say nothing? A line's end, or a statement's that is in the pattern too. */
-static bool is_silent(const struct wb_matcher *m, uint32_t node, bool is_separated)
+/* An end of a statement that the pattern has there too. */
+static bool is_optional(const struct wb_matcher *m, uint32_t node, bool is_separated)
 {
-    return (is_separated &&
-            wb_grammar_is_optional(m->pattern->grammar, m->tree->nodes[node].kind)) ||
-           text_of(m, node).len == 0;
+    return is_separated && wb_grammar_is_optional(m->pattern->grammar, m->tree->nodes[node].kind);
 }
 
 /* Passes over comments, and over tokens too unless a token of this kind is looked for. */
@@ -277,12 +276,12 @@ static uint32_t skip(struct wb_matcher *m, uint32_t t, uint32_t t_end, const TSS
                      bool is_separated)
 {
     while (t < t_end) {
-        if (!is_extra(m, t)) {
-            if (is_named(m, t) || (token != NULL && m->tree->nodes[t].kind == *token)) {
-                break;
-            }
+        bool is_end = is_optional(m, t, is_separated);
+        if (!is_extra(m, t) && !is_end &&
+            (is_named(m, t) || (token != NULL && m->tree->nodes[t].kind == *token))) {
+            break;
         }
-        if (!is_silent(m, t, is_separated)) {
+        if (!is_end && text_of(m, t).len > 0) { /* a line's end says nothing either */
             mention_not(m, t);
         }
         t = next_sibling(m, t);
@@ -346,6 +345,22 @@ static bool is_taken(const struct wb_matcher *m, const struct frame *f)
            has_taken(m, f->t, p->kind);
 }
 
+/* Some grammars have nodes with names for their keywords. */
+static bool is_keyword(const struct wb_grammar *grammar, TSSymbol kind)
+{
+    const char *name = ts_language_symbol_name(grammar->parser, kind);
+    return name != NULL && wb_str_starts(name, "keyword");
+}
+
+static bool same_leaf(const struct wb_matcher *m, const struct wb_pattern_node *p, uint32_t t)
+{
+    const struct wb_grammar *grammar = m->pattern->grammar;
+    struct wb_span text = text_of(m, t);
+    return !p->is_named || wb_span_equal(text, p->text) ||
+           (grammar->ignores_case && text.len == p->text.len && is_keyword(grammar, p->kind) &&
+            strncasecmp(text.ptr, p->text.ptr, text.len) == 0);
+}
+
 static uint32_t match_node(struct wb_matcher *m, uint32_t frame)
 {
     const struct frame f = m->frames[frame];
@@ -361,9 +376,7 @@ static uint32_t match_node(struct wb_matcher *m, uint32_t frame)
     if (p->what == WB_PATTERN_NODE) {
         return m->tree->nodes[t].size > 1 ? enter(m, frame, t) : LEFT_OVER;
     }
-    bool fits = p->what == WB_PATTERN_TEXT ? match_text(m, p, t)
-                : p->is_named              ? wb_span_equal(text_of(m, t), p->text)
-                                           : true;
+    bool fits = p->what == WB_PATTERN_TEXT ? match_text(m, p, t) : same_leaf(m, p, t);
     return fits ? advance(m, frame, next_sibling(m, t)) : LEFT_OVER;
 }
 
@@ -437,12 +450,15 @@ static bool is_comment(const struct wb_matcher *m, uint32_t node)
     return is_extra(m, node) && m->tree->nodes[node].end > m->tree->nodes[node].start;
 }
 
-/* A $$$ that stands for what is in a list's node is that node. */
-static bool is_list(const struct wb_matcher *m, TSSymbol kind, uint32_t first, uint32_t last)
+/* May the nodes be what the $$$ stands for? No clauses; what is in a list's node is that node. */
+static bool is_run_of(const struct wb_matcher *m, TSSymbol list, uint32_t first, uint32_t last)
 {
+    const struct wb_grammar *grammar = m->pattern->grammar;
     uint32_t n = 0;
     for (uint32_t t = first; t <= last; t = next_sibling(m, t)) {
-        if (is_member(m, t) && (m->tree->nodes[t].kind != kind || ++n > 1)) {
+        TSSymbol kind = m->tree->nodes[t].kind;
+        if (is_member(m, t) &&
+            ((list != 0 && (kind != list || ++n > 1)) || wb_grammar_is_clause(grammar, kind))) {
             return false;
         }
     }
@@ -455,7 +471,8 @@ static uint32_t bind_many(struct wb_matcher *m, uint32_t frame, uint32_t first, 
     const struct frame f = m->frames[frame];
     const struct wb_pattern_node *p = &m->nodes[f.p];
     uint32_t end = next_sibling(m, last);
-    if (p->kind != 0 && !is_list(m, p->kind, first, last)) {
+    bool is_free = p->kind == 0 && m->pattern->grammar->n_clauses == 0;
+    if (!is_free && !is_run_of(m, p->kind, first, last)) {
         return LEFT_OVER;
     }
     if (p->separator_after != 0) {

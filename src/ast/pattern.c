@@ -53,9 +53,16 @@ static uint32_t unwrap(const struct ladder *ladder, const struct wb_flat_tree *t
     return node;
 }
 
+/* Some nodes have the end of their line in them. */
+static bool ends_at(const struct wb_flat_node *node, struct wb_span source, uint32_t end)
+{
+    struct wb_span rest = {source.ptr + end, node->end > end ? node->end - end : 0};
+    return node->end >= end && wb_span_trim(rest).len == 0;
+}
+
 /* The children of `parent` that begin at start and end at end; false: there are none such. */
-static bool find_run(const struct wb_flat_tree *tree, uint32_t parent, uint32_t start, uint32_t end,
-                     uint32_t *ret_first, uint32_t *ret_last)
+static bool find_run(const struct wb_flat_tree *tree, struct wb_span source, uint32_t parent,
+                     uint32_t start, uint32_t end, uint32_t *ret_first, uint32_t *ret_last)
 {
     const struct wb_flat_node *nodes = tree->nodes;
     uint32_t stop = parent + nodes[parent].size;
@@ -65,12 +72,25 @@ static bool find_run(const struct wb_flat_tree *tree, uint32_t parent, uint32_t 
             nodes[child].end > nodes[child].start) {
             *ret_first = child;
         }
-        if (nodes[child].end == end && *ret_first != UINT32_MAX) {
+        if (*ret_first != UINT32_MAX && ends_at(&nodes[child], source, end)) {
             *ret_last = child;
             return true;
         }
     }
     return false;
+}
+
+/* One node becomes what it is made of where that says the same: statements that follow one another
+ * may do so in any list. */
+static void narrow(const struct ladder *ladder, const struct wb_flat_tree *tree,
+                   struct wb_span source, uint32_t end, uint32_t *first, uint32_t *last)
+{
+    bool is_list = true;
+    while (is_list && *first == *last) {
+        *first = *last = unwrap(ladder, tree, source, *first);
+        is_list = wb_grammar_is_list(ladder->grammar, tree->nodes[*first].kind) &&
+                  find_run(tree, source, *first, tree->nodes[*first].start, end, first, last);
+    }
 }
 
 /* The node below which the range lies whole, and the run of its children that is exactly it. */
@@ -84,10 +104,8 @@ static bool find_cover(const struct ladder *ladder, const struct wb_flat_tree *t
         return true;
     }
     for (uint32_t parent = 0;;) {
-        if (find_run(tree, parent, start, end, ret_first, ret_last)) {
-            if (*ret_first == *ret_last) {
-                *ret_first = *ret_last = unwrap(ladder, tree, source, *ret_first);
-            }
+        if (find_run(tree, source, parent, start, end, ret_first, ret_last)) {
+            narrow(ladder, tree, source, end, ret_first, ret_last);
             return true;
         }
         uint32_t stop = parent + nodes[parent].size, inner = UINT32_MAX;
@@ -101,6 +119,39 @@ static bool find_cover(const struct ladder *ladder, const struct wb_flat_tree *t
         }
         parent = inner;
     }
+}
+
+static bool has_token(const struct wb_flat_tree *tree, uint32_t first, uint32_t last)
+{
+    for (uint32_t i = first; i <= last; i += tree->nodes[i].size) {
+        if ((tree->nodes[i].flags & WB_FLAT_NAMED) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The nodes of the fragment. A statement may be written without its end, which the scaffold lends:
+ * *lent_end becomes 0 when it was not needed. */
+static bool find_range(const struct ladder *ladder, const struct wb_flat_tree *tree,
+                       struct wb_span source, uint32_t start, uint32_t end, uint32_t *lent_end,
+                       uint32_t *first, uint32_t *last)
+{
+    uint32_t lent_first, lent_last;
+    bool fits = find_cover(ladder, tree, source, start, end, first, last);
+    if (fits && (*first == *last || !has_token(tree, *first, *last))) {
+        *lent_end = 0;
+        return true;
+    }
+    if (*lent_end > 0 &&
+        find_cover(ladder, tree, source, start, *lent_end, &lent_first, &lent_last) &&
+        (!fits || lent_first == lent_last)) {
+        *first = lent_first;
+        *last = lent_last;
+        return true;
+    }
+    *lent_end = 0;
+    return fits;
 }
 
 /* Is there something in it that has to fit? A metavariable alone matches everything. */
@@ -130,14 +181,10 @@ static bool accept_tree(struct ladder *ladder, const struct wb_context *context,
     }
     failure->at = SIZE_MAX;
     ret->context = context->name;
-    /* A statement may be written without its end: the suffix lends it. */
     uint32_t lent_end = context->suffix[0] == ';' ? end + 1 : 0;
-    if (find_cover(ladder, tree, source, start, end, &first, &last)) {
-        lent_end = 0;
-    } else if (lent_end == 0 || !find_cover(ladder, tree, source, start, lent_end, &first, &last)) {
+    if (!find_range(ladder, tree, source, start, end, &lent_end, &first, &last)) {
         return false;
     }
-    ret->is_lent = lent_end != 0;
     return wb_pattern_convert(ladder->arena, ladder->grammar, &ladder->text, tree, source, first,
                               last, lent_end, ret);
 }

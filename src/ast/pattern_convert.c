@@ -16,7 +16,7 @@ struct converter {
     struct wb_pattern_node *nodes;
     uint32_t count, capacity;
     bool seen[WB_PATTERN_VARIABLES_MAX]; /* placeholders that are in the program */
-    bool failed;                         /* too deep */
+    bool failed;                         /* too deep, or wrongly spelt */
 };
 
 static struct wb_span text_of(const struct converter *c, uint32_t node)
@@ -96,6 +96,8 @@ static void add_leaf(struct converter *c, uint32_t node)
         .kind = flat->kind,
     };
     if (wb_pattern_text_find(c->text, text, &at) != SIZE_MAX) {
+        /* A name that was to be more than its leaf: the spelling does not fit here. */
+        c->failed = c->failed || text.len == WB_PLACEHOLDER_NAME_BYTES;
         leaf.what = WB_PATTERN_TEXT;
         leaf.pieces = read_pieces(c, text);
     } else {
@@ -109,7 +111,7 @@ static void add_leaf(struct converter *c, uint32_t node)
 static bool is_layout(const char *ptr, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
-        if (!isspace((unsigned char)ptr[i]) && ptr[i] != '\\') {
+        if (!isspace((unsigned char)ptr[i]) && ptr[i] != '\\' && ptr[i] != ';') {
             return false;
         }
     }
@@ -163,12 +165,12 @@ static bool is_closing(const struct wb_pattern_node *node)
            strchr(")]}>", node->text.ptr[0]) != NULL;
 }
 
-/* Only leaves and placeholders are taken out, so that no size above them is wrong afterwards: the
- * sizes are set when a node's children are done. */
+/* No size above it is wrong afterwards: a node's size is set when its children are done. */
 static void remove_node(struct converter *c, uint32_t at)
 {
-    memmove(&c->nodes[at], &c->nodes[at + 1], (c->count - at - 1) * sizeof(*c->nodes));
-    c->count--;
+    uint32_t size = c->nodes[at].size;
+    memmove(&c->nodes[at], &c->nodes[at + size], (c->count - at - size) * sizeof(*c->nodes));
+    c->count -= size;
 }
 
 /* The children from `from` on, where siblings are found by their sizes: separators go to the $$$
@@ -200,30 +202,30 @@ static void join_separators(struct converter *c, uint32_t from)
 
 static bool is_optional(const struct converter *c, const struct wb_pattern_node *node)
 {
-    return node->what == WB_PATTERN_LEAF && !node->is_named &&
+    return (node->what == WB_PATTERN_LEAF || node->what == WB_PATTERN_NODE) &&
            wb_grammar_is_optional(c->grammar, node->kind);
 }
 
-/* Is it a list of statements: nothing but named nodes, optional tokens and the braces around? */
-static bool is_statements(const struct converter *c, uint32_t from)
+/* Between round brackets they say which part of a loop's head is which. */
+static bool is_head(const struct converter *c, uint32_t from)
 {
     for (uint32_t i = from; i < c->count; i += c->nodes[i].size) {
-        const struct wb_pattern_node *node = &c->nodes[i];
-        if (!node->is_named && !is_optional(c, node) && !wb_span_is(node->text, "{") &&
-            !wb_span_is(node->text, "}")) {
-            return false;
+        if (!c->nodes[i].is_named && c->nodes[i].text.len > 0 && c->nodes[i].text.ptr[0] == '(') {
+            return true;
         }
     }
-    return true;
+    return false;
 }
 
-/* Ends of statements may be written in several ways, or not at all. */
-static void drop_optional(struct converter *c, uint32_t from, bool is_for)
+/* Ends of statements may be written in several ways, or not at all; a comma at the end is layout. */
+static void drop_optional(struct converter *c, uint32_t from, bool is_loop)
 {
-    bool anywhere = !is_for && is_statements(c, from);
+    bool only_last = is_loop || is_head(c, from);
     for (uint32_t i = from; i < c->count;) {
         uint32_t next = i + c->nodes[i].size;
-        if (i > from && is_optional(c, &c->nodes[i]) && (anywhere || next == c->count)) {
+        bool is_comma = c->nodes[i].what == WB_PATTERN_LEAF && wb_span_is(c->nodes[i].text, ",");
+        bool is_end = is_optional(c, &c->nodes[i]) || (is_comma && next == c->count);
+        if (i > from && is_end && (!only_last || next == c->count)) {
             remove_node(c, i);
             if (i < c->count) {
                 c->nodes[i].is_separated = true;
@@ -280,7 +282,7 @@ static void convert_inner(struct converter *c, uint32_t node, unsigned depth)
         return;
     }
     const char *name = ts_language_symbol_name(c->grammar->parser, c->nodes[at].kind);
-    drop_optional(c, at + 1, name != NULL && wb_str_starts(name, "for"));
+    drop_optional(c, at + 1, name != NULL && wb_str_equal(name, "for_clause"));
     join_separators(c, at + 1);
     c->nodes[at].size = c->count - at;
 }

@@ -13,8 +13,9 @@ struct wb_pattern_part {
     size_t placeholder;  /* index; two of one name share it */
     size_t at;           /* where it begins in the pattern's text */
     const char **bodies; /* where statements, members or entries stand: the spellings there */
-    bool is_followed;    /* by more on its line: bare is its last spelling then, else its first */
-    size_t spelling;     /* the one that is tried: of bodies and bare, or of the styles */
+    bool is_followed;    /* by more on its line: the bodies are tried before the styles then */
+    size_t spelling;     /* the one that is tried: of the styles and the bodies */
+    bool is_in_body;     /* it was written as one of the bodies last */
     struct wb_span put;  /* as it was written last */
 };
 

@@ -25,12 +25,15 @@ static bool is_word(struct wb_span text)
 /* A token without a name is compared by kind: its text counts only where it is its kind. */
 static bool is_fixed(const struct wb_pattern *pattern, const struct wb_pattern_node *node)
 {
-    if (node->is_named) {
-        return true;
-    }
     const char *name = ts_language_symbol_name(pattern->grammar->parser, node->kind);
-    return name != NULL && wb_span_is(node->text, name) &&
-           !(pattern->grammar->ignores_case && is_word(node->text));
+    if (name == NULL) {
+        return false;
+    }
+    if (pattern->grammar->ignores_case && (!node->is_named || wb_str_starts(name, "keyword")) &&
+        is_word(node->text)) {
+        return false;
+    }
+    return node->is_named || wb_span_is(node->text, name);
 }
 
 static void add(struct required *set, size_t *n, size_t max, struct wb_span text, bool word)

@@ -119,24 +119,17 @@ static char char_before(struct wb_span text, size_t at)
     return at > 0 ? text.ptr[at - 1] : '\0';
 }
 
-/* The bracket that is open at a place: { or [ or (, or NUL. */
-static char open_bracket(struct wb_span text, size_t at)
+static bool is_first_of_line(struct wb_span text, size_t at)
 {
-    size_t depth = 0;
-    while (at-- > 0) {
-        char c = text.ptr[at];
-        if (strchr(")]}", c) != NULL && c != '\0') {
-            depth++;
-        } else if (strchr("([{", c) != NULL && c != '\0' && depth-- == 0) {
-            return c;
-        }
+    while (at > 0 && (text.ptr[at - 1] == ' ' || text.ptr[at - 1] == '\t')) {
+        at--;
     }
-    return '\0';
+    return at > 0 && text.ptr[at - 1] == '\n';
 }
 
-/* Does it stand where statements, members or entries do? Alone between braces, on a line of its own
- * behind one; a run also between commas in braces, or with more behind it on its line: its end must
- * be spelt then. */
+/* Does it stand where statements, members or entries do? Alone between braces, on a line of its own;
+ * a run also with more behind it on its line: its end must be spelt then. Entries stand between
+ * commas and brackets. */
 static void find_bodies(const struct wb_grammar *grammar, struct wb_span text, size_t start,
                         size_t end, bool is_many, struct wb_pattern_part *part)
 {
@@ -148,12 +141,18 @@ static void find_bodies(const struct wb_grammar *grammar, struct wb_span text, s
     bool ends = strchr("}\n", after) != NULL; /* or the text does */
     bool goes_on = is_many && strchr(",;:=.()[]<>+-*/&|?\"'`", after) == NULL;
     bool is_alone = before == '\0' && after == '\0';
-    bool is_entry = is_many && strchr("{[,", before) != NULL && strchr(",}]", after) != NULL &&
-                    before != '\0' && open_bracket(text, start) != '(';
-    part->is_followed = goes_on && !ends;
-    if ((ends || goes_on) && !is_alone && strchr(is_many ? "{};:" : "{};", before) != NULL) {
+    bool is_entry =
+        before != '\0' && after != '\0' &&
+        ((strchr(is_many ? "([{," : "(,", before) != NULL && strchr(",)]}", after) != NULL) ||
+         (is_many && strchr("/>", after) != NULL &&
+          (isalnum((unsigned char)before) || before == '"')));
+    bool is_first = is_many && is_first_of_line(text, start);
+    bool is_behind = is_first || strchr(is_many ? "{};:" : "{};", before) != NULL;
+    bool is_before_word = is_many && isalpha((unsigned char)after); /* `then $$$ end` */
+    part->is_followed = is_behind && goes_on && !ends;
+    if ((ends || goes_on) && !is_alone && (is_behind || is_before_word)) {
         part->bodies = grammar->bodies;
-    } else if (is_entry) {
+    } else if (is_entry && grammar->entries[0] != NULL) {
         part->bodies = grammar->entries;
     }
 }
@@ -184,9 +183,9 @@ int wb_pattern_text_read(struct wb_arena *arena, const struct wb_grammar *gramma
     for (size_t at = 0; at < text.len;) {
         struct wb_span name, rest = {text.ptr + at, text.len - at};
         bool is_many;
-        size_t escape = text.ptr[at] == '\\' && rest.len > 1 && rest.ptr[1] == '$';
-        size_t length = escape ? 0 : wb_metavariable_read(grammar, rest, &name, &is_many);
-        if (escape == 0 && length == 0) {
+        bool is_escape = grammar->has_escape && wb_span_starts(rest, WB_SPAN("\\$"));
+        size_t length = is_escape ? 0 : wb_metavariable_read(grammar, rest, &name, &is_many);
+        if (!is_escape && length == 0) {
             at++;
             continue;
         }
@@ -197,8 +196,8 @@ int wb_pattern_text_read(struct wb_arena *arena, const struct wb_grammar *gramma
             }
             find_bodies(grammar, text, at, at + length, is_many, &ret->parts[ret->n_parts - 1]);
         }
-        done = at + (escape ? 1 : length);
-        at = escape ? at + 2 : done;
+        done = at + (is_escape ? 1 : length);
+        at = is_escape ? at + 2 : done;
     }
     add_literal(arena, ret, text.ptr, done, text.len);
     return 0;
@@ -221,16 +220,30 @@ static const char *placeholder_name(struct wb_arena *arena, const struct wb_patt
                            (int)('a' + index % 26), ends[1]);
 }
 
-/* How a metavariable between braces is spelt now; NULL: bare. */
-static const char *body_of(const struct wb_pattern_part *part)
+static size_t count_bodies(const struct wb_pattern_part *part)
 {
-    if (part->bodies == NULL) {
-        return NULL;
+    size_t n = 0;
+    while (part->bodies != NULL && part->bodies[n] != NULL) {
+        n++;
     }
-    if (part->is_followed) {
-        return part->bodies[part->spelling];
-    }
-    return part->spelling > 0 ? part->bodies[part->spelling - 1] : NULL;
+    return n;
+}
+
+/* A part's spellings: the styles of a name alone, then the bodies around it; the bodies first where
+ * more follows. Which body is it now? NULL: none. */
+static const char *body_of(const struct wb_grammar *grammar, const struct wb_pattern_part *part)
+{
+    size_t n_bodies = count_bodies(part),
+           n_before = part->is_followed ? 0 : grammar->n_placeholders;
+    size_t i = part->spelling - n_before;
+    return part->spelling >= n_before && i < n_bodies ? part->bodies[i] : NULL;
+}
+
+static enum wb_placeholder style_of(const struct wb_grammar *grammar,
+                                    const struct wb_pattern_part *part)
+{
+    size_t i = part->spelling - (part->is_followed ? count_bodies(part) : 0);
+    return grammar->placeholders[body_of(grammar, part) != NULL ? 0 : i];
 }
 
 static struct wb_span put_part(struct wb_arena *arena, const struct wb_grammar *grammar,
@@ -240,10 +253,8 @@ static struct wb_span put_part(struct wb_arena *arena, const struct wb_grammar *
     if (!part->is_metavariable) {
         return part->literal;
     }
-    const char *body = body_of(part);
-    size_t style = part->bodies != NULL ? 0 : part->spelling;
-    const char *name =
-        placeholder_name(arena, text, part->placeholder, grammar->placeholders[style]);
+    const char *body = body_of(grammar, part);
+    const char *name = placeholder_name(arena, text, part->placeholder, style_of(grammar, part));
     if (body == NULL) {
         return wb_span(name);
     }
@@ -257,20 +268,14 @@ void wb_pattern_text_put(struct wb_arena *arena, const struct wb_grammar *gramma
 {
     for (size_t i = 0; i < text->n_parts; i++) {
         text->parts[i].put = put_part(arena, grammar, text, &text->parts[i]);
+        text->parts[i].is_in_body = body_of(grammar, &text->parts[i]) != NULL;
         wb_text_add_span(out, text->parts[i].put);
     }
 }
 
 static size_t count_spellings(const struct wb_grammar *grammar, const struct wb_pattern_part *part)
 {
-    size_t n_bodies = 0;
-    if (part->bodies == NULL) {
-        return part->is_metavariable ? grammar->n_placeholders : 1;
-    }
-    while (part->bodies[n_bodies] != NULL) {
-        n_bodies++;
-    }
-    return n_bodies + 1;
+    return part->is_metavariable ? grammar->n_placeholders + count_bodies(part) : 1;
 }
 
 bool wb_pattern_text_respell(const struct wb_grammar *grammar, struct wb_pattern_text *text)
@@ -329,11 +334,11 @@ size_t wb_pattern_text_find(const struct wb_pattern_text *text, struct wb_span s
     return SIZE_MAX;
 }
 
-/* Some grammars have the semicolon beside the member, not in it. */
-static struct wb_span without_end(struct wb_span put)
+/* Some grammars have the semicolon or comma beside the member, others in it. */
+static struct wb_span without_end(struct wb_span text)
 {
-    put.len -= put.len > 0 && (put.ptr[put.len - 1] == ';' || put.ptr[put.len - 1] == ',');
-    return put;
+    text.len -= text.len > 0 && (text.ptr[text.len - 1] == ';' || text.ptr[text.len - 1] == ',');
+    return wb_span_trim(text);
 }
 
 size_t wb_pattern_text_whole(const struct wb_pattern_text *text, struct wb_span s)
@@ -343,7 +348,7 @@ size_t wb_pattern_text_whole(const struct wb_pattern_text *text, struct wb_span 
         struct wb_span put = wb_span_trim(part->put);
         if (part->is_metavariable &&
             (wb_span_equal(put, s) ||
-             (part->bodies != NULL && wb_span_equal(without_end(put), s)))) {
+             (part->is_in_body && wb_span_equal(without_end(put), without_end(s))))) {
             return part->placeholder;
         }
     }
