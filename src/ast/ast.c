@@ -84,7 +84,7 @@ static int ask_for_language(struct wb_call *call, const struct wb_ast *ast, stru
     if (wb_scan_survey(call, ast->languages, ast->grammars, path, &found, err) != 0) {
         return -1;
     }
-    const char *where = path.ptr != NULL ? path.ptr : "the workspace";
+    const char *where = path.ptr != NULL ? path.ptr : "The workspace";
     return found.len > 0
                ? wb_error_set(err, WB_ERROR_INVALID,
                               "Name the `language`: a pattern is code of one language. %s has %s",
@@ -160,7 +160,8 @@ void wb_ast_tell_files(const struct wb_scan *scan, struct wb_text *out)
     tell_count(&skipped, scan->n_binary, "binary");
     tell_count(&skipped, scan->n_large, "too large");
     tell_count(&skipped, scan->n_unreadable, "unreadable");
-    tell_count(&skipped, scan->n_slow, "took too long to parse");
+    tell_count(&skipped, scan->n_slow, "that took too long to parse");
+    tell_count(&skipped, scan->n_outside, "symlinks out of the workspace");
     if (skipped.len > 0) {
         wb_text_printf(out, "; skipped: %s", wb_text_cstr(&skipped) + 2);
     }

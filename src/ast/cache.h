@@ -1,13 +1,14 @@
-/* cache: files that were parsed, shared by the runs of a host, so that the second question about a
- * workspace parses nothing that did not change.
+/* cache: what is known of files that were searched, shared by the runs of a host, so that the second
+ * question about a workspace parses nothing that did not change.
  *
  * A file is what its path, size, times and inode say; one that was changed within the clock's
- * granularity of being read is compared by content. An entry holds the content and its flat tree;
- * the least recently used go when all take more than the bound. Any thread. */
+ * granularity of being read is compared by a hash of its content. Kept are flat trees, never
+ * sources, and facts (ast/filter.h), which are small and stay when their tree has to go. The least
+ * recently used go when all take more than the bound. Any thread. */
 #ifndef WB_AST_CACHE_H
 #define WB_AST_CACHE_H
 
-#include "ast/flat_tree.h"
+#include "ast/filter.h"
 #include "run/host.h"
 #include "sys/file.h"
 
@@ -15,25 +16,37 @@
 
 struct wb_tree_cache;
 
-/* A parsed file. Immutable; held by references. */
-struct wb_parsed {
-    struct wb_span source;
-    struct wb_flat_tree tree;
+/* A file as it was read. */
+struct wb_source {
+    const char *path;
+    const struct wb_grammar *grammar;
+    struct wb_span content;
+    struct wb_file_stamp stamp; /* while it was read */
+};
+
+struct wb_tree_cache_counts {
+    size_t bytes, n_files, n_trees;
 };
 
 struct wb_tree_cache *wb_tree_cache_of_host(struct wb_host *host);
+struct wb_tree_cache *wb_tree_cache_new(void);
+void wb_tree_cache_free(struct wb_tree_cache *cache);
 void wb_tree_cache_set_bound(struct wb_tree_cache *cache, size_t bytes);
+struct wb_tree_cache_counts wb_tree_cache_counts(struct wb_tree_cache *cache);
 
-/* The entry of a file that is still as it was parsed; NULL: there is none. */
-const struct wb_parsed *wb_tree_cache_get(struct wb_tree_cache *cache, const char *path,
-                                          const struct wb_grammar *grammar);
-/* Keeps a tree (taken) of this content (copied), and gives it out as get does. stamp: the file's
- * while it was read. */
-const struct wb_parsed *wb_tree_cache_put_take(struct wb_tree_cache *cache, const char *path,
-                                               const struct wb_grammar *grammar,
-                                               struct wb_span source,
-                                               const struct wb_file_stamp *stamp,
-                                               struct wb_flat_tree *tree);
-void wb_parsed_release(const struct wb_parsed *parsed);
+/* Is the file known, unchanged, and known to have no match? Then it need not be read. */
+bool wb_tree_cache_rules_out(struct wb_tree_cache *cache, const char *path,
+                             const struct wb_pattern *pattern);
+/* The tree of this content; NULL: there is none. */
+const struct wb_flat_tree *wb_tree_cache_get(struct wb_tree_cache *cache,
+                                             const struct wb_source *source);
+/* The file was read and there was no need to parse it. The second time its words are learnt. */
+void wb_tree_cache_note(struct wb_tree_cache *cache, const struct wb_source *source);
+/* Keeps a tree (taken), and gives it out as get does. */
+const struct wb_flat_tree *wb_tree_cache_put_take(struct wb_tree_cache *cache,
+                                                  const struct wb_source *source,
+                                                  struct wb_flat_tree *tree);
+/* Gives back what get and put_take gave. NULL is allowed. */
+void wb_tree_cache_release(const struct wb_flat_tree *tree);
 
 #endif

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/map.h"
 #include "run/run.h"
 #include "sys/path.h"
 
@@ -16,16 +17,17 @@ enum outcome { PENDING, SEARCHED, BINARY, LARGE, UNREADABLE, SLOW };
 struct slot {
     const char *path, *shown;
     enum outcome outcome;
-    bool is_done, has_errors;
+    bool is_symlink, is_done, has_errors;
     void *results;
     size_t n, n_given_up;
 };
 
 struct job {
     struct wb_scan *scan;
+    struct wb_search search;
     struct wb_arena arena; /* paths */
     struct slot *slots;
-    size_t n_slots, slots_capacity;
+    size_t n_slots, slots_capacity, n_symlinks;
     atomic_size_t next;
     atomic_bool is_stopped;
     pthread_mutex_t lock; /* what follows, and is_done of the slots */
@@ -87,67 +89,65 @@ static bool is_wanted(const struct wb_scan *scan, const char *path)
     return parser != NULL && own != NULL && wb_str_equal(parser, own);
 }
 
+static void add_file(struct job *job, const char *path, const char *shown)
+{
+    *WB_ARENA_PUSH(&job->arena, job->slots, job->n_slots, job->slots_capacity) = (struct slot){
+        .path = wb_arena_strdup(&job->arena, path),
+        .shown = wb_arena_strdup(&job->arena, shown),
+        .is_symlink = job->search.at_symlink,
+    };
+    job->n_symlinks += job->search.at_symlink;
+}
+
 static bool collect(void *ctx, const char *path, const char *shown)
 {
     struct job *job = ctx;
     if (is_wanted(job->scan, path)) {
-        *WB_ARENA_PUSH(&job->arena, job->slots, job->n_slots, job->slots_capacity) = (struct slot){
-            .path = wb_arena_strdup(&job->arena, path),
-            .shown = wb_arena_strdup(&job->arena, shown),
-        };
+        add_file(job, path, shown);
     }
     return true;
 }
 
-/* --- the filter --- */
-
-static bool is_word_char(unsigned char c)
+/* A file that a symlink leads to is searched once, under its own name where that is searched too. */
+static void follow_symlinks(struct job *job)
 {
-    return c >= 128 || c == '_' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
-           (c >= 'a' && c <= 'z');
-}
-
-static bool holds(struct wb_span source, struct wb_span text, bool is_word)
-{
-    const char *at = source.ptr, *end = source.ptr + source.len;
-    while ((at = memmem(at, (size_t)(end - at), text.ptr, text.len)) != NULL) {
-        const char *behind = at + text.len;
-        if (!is_word || ((at == source.ptr || !is_word_char((unsigned char)at[-1])) &&
-                         (behind == end || !is_word_char((unsigned char)*behind)))) {
-            return true;
-        }
-        at++;
-    }
-    return false;
-}
-
-static bool may_match(const struct wb_pattern *pattern, struct wb_span source)
-{
-    for (size_t i = 0; i < pattern->n_required; i++) {
-        if (!holds(source, pattern->required[i], pattern->required_is_word[i])) {
-            return false;
+    struct wb_map real;
+    size_t n = 0;
+    wb_map_init(&real);
+    for (size_t i = 0; i < job->n_slots; i++) {
+        if (!job->slots[i].is_symlink) {
+            wb_map_set(&real, job->slots[i].path, job);
         }
     }
-    return true;
+    for (size_t i = 0; i < job->n_slots; i++) {
+        struct slot *slot = &job->slots[i];
+        slot->path = slot->is_symlink ? wb_path_real(&job->arena, slot->path, NULL) : slot->path;
+        if (slot->path != NULL && !(slot->is_symlink && wb_map_set(&real, slot->path, job))) {
+            job->slots[n++] = *slot;
+        }
+    }
+    job->n_slots = n;
+    wb_map_done(&real);
 }
 
 /* --- one file, on a worker's thread --- */
 
-static void match(struct worker *worker, struct slot *slot, const struct wb_parsed *parsed)
+static void match(struct worker *worker, struct slot *slot, struct wb_span source,
+                  const struct wb_flat_tree *tree)
 {
     struct wb_scan *scan = worker->job->scan;
     size_t given_up = wb_matcher_given_up(worker->matcher);
-    wb_matcher_start(worker->matcher, &parsed->tree, parsed->source);
+    wb_matcher_start(worker->matcher, tree, source);
     const struct wb_scan_file file = {
         .path = slot->path,
         .shown = slot->shown,
-        .tree = &parsed->tree,
-        .source = parsed->source,
+        .tree = tree,
+        .source = source,
         .matcher = worker->matcher,
         .parser = worker->parser,
     };
     slot->results = scan->visit(scan->ctx, &file, &slot->n);
-    slot->has_errors = parsed->tree.n_errors > 0;
+    slot->has_errors = tree->n_errors > 0;
     slot->n_given_up = wb_matcher_given_up(worker->matcher) - given_up;
 }
 
@@ -156,47 +156,54 @@ static int64_t parse_deadline(const struct wb_call *call)
     return WB_MIN(call->deadline_ms, wb_clock_deadline(WB_SCAN_PARSE_MS));
 }
 
-static enum outcome parse_file(struct worker *worker, struct slot *slot)
+/* From the cache, or parsed. NULL: that took too long. */
+static const struct wb_flat_tree *take_tree(struct worker *worker, const struct wb_source *source)
 {
     struct wb_scan *scan = worker->job->scan;
-    const struct wb_grammar *grammar = scan->pattern->grammar;
-    struct wb_span source;
-    struct wb_file_stamp stamp;
+    struct wb_flat_tree parsed;
     struct wb_error err;
-    struct wb_flat_tree tree;
-    if (wb_file_read(&worker->arena, slot->path, WB_FILE_BYTES_MAX, &source, &stamp, &err) != 0) {
-        return err.code == WB_ERROR_LIMIT ? LARGE : UNREADABLE;
+    const struct wb_flat_tree *tree = wb_tree_cache_get(scan->cache, source);
+    if (tree == NULL &&
+        wb_parser_parse(worker->parser, source->grammar, source->content,
+                        parse_deadline(scan->call), scan->call->cancel, &parsed, &err) == 0) {
+        tree = wb_tree_cache_put_take(scan->cache, source, &parsed);
     }
-    if (wb_file_is_binary(source)) {
+    return tree;
+}
+
+static enum outcome search_source(struct worker *worker, struct slot *slot,
+                                  const struct wb_source *source)
+{
+    struct wb_scan *scan = worker->job->scan;
+    if (wb_file_is_binary(source->content)) {
         return BINARY;
     }
-    if (!may_match(scan->pattern, source)) {
+    if (!wb_filter_source(scan->pattern, source->content)) {
+        wb_tree_cache_note(scan->cache, source);
         return SEARCHED;
     }
-    if (wb_parser_parse(worker->parser, grammar, source, parse_deadline(scan->call),
-                        scan->call->cancel, &tree, &err) != 0) {
+    const struct wb_flat_tree *tree = take_tree(worker, source);
+    if (tree == NULL) {
         return SLOW;
     }
-    const struct wb_parsed *parsed =
-        wb_tree_cache_put_take(scan->cache, slot->path, grammar, source, &stamp, &tree);
-    match(worker, slot, parsed);
-    wb_parsed_release(parsed);
+    match(worker, slot, source->content, tree);
+    wb_tree_cache_release(tree);
     return SEARCHED;
 }
 
 static enum outcome search_file(struct worker *worker, struct slot *slot)
 {
     struct wb_scan *scan = worker->job->scan;
-    const struct wb_parsed *parsed =
-        wb_tree_cache_get(scan->cache, slot->path, scan->pattern->grammar);
-    if (parsed == NULL) {
-        return parse_file(worker, slot);
+    struct wb_source source = {.path = slot->path, .grammar = scan->pattern->grammar};
+    struct wb_error err;
+    if (wb_tree_cache_rules_out(scan->cache, slot->path, scan->pattern)) {
+        return SEARCHED;
     }
-    if (may_match(scan->pattern, parsed->source)) {
-        match(worker, slot, parsed);
+    if (wb_file_read(&worker->arena, slot->path, WB_FILE_BYTES_MAX, &source.content, &source.stamp,
+                     &err) != 0) {
+        return err.code == WB_ERROR_LIMIT ? LARGE : UNREADABLE;
     }
-    wb_parsed_release(parsed);
-    return SEARCHED;
+    return search_source(worker, slot, &source);
 }
 
 /* The files done without a gap decide when there is enough. */
@@ -289,13 +296,36 @@ static size_t n_threads(size_t n_files)
     return WB_MAX(WB_MIN(WB_MIN(n, (size_t)WB_SCAN_THREADS_MAX), n_files), (size_t)1);
 }
 
+/* A file that is named is searched whatever its name; of a folder, the files of the language. */
+static int find_files(struct job *job, struct wb_error *err)
+{
+    struct wb_scan *scan = job->scan;
+    const char *path = scan->path.ptr != NULL ? wb_call_path(scan->call, scan->path, err) : NULL;
+    if (scan->path.ptr != NULL && path == NULL) {
+        return -1;
+    }
+    if (path != NULL && wb_file_kind(path, NULL) == WB_FILE_REGULAR) {
+        add_file(job, path, wb_call_relative(scan->call, path));
+        return 0;
+    }
+    if (wb_search_files(&job->search, scan->path, err) != 0) {
+        return -1;
+    }
+    if (job->n_symlinks > 0) {
+        follow_symlinks(job);
+    }
+    scan->n_outside = job->search.n_outside;
+    scan->n_unreadable = job->search.counts.unreadable;
+    return 0;
+}
+
 int wb_scan_run(struct wb_scan *scan, struct wb_error *err)
 {
     struct job job = {.scan = scan};
-    struct wb_search search = {.call = scan->call, .visit = collect, .ctx = &job};
+    job.search = (struct wb_search){.call = scan->call, .visit = collect, .ctx = &job};
     wb_arena_init(&job.arena);
     pthread_mutex_init(&job.lock, NULL);
-    int status = wb_search_files(&search, scan->path, err);
+    int status = find_files(&job, err);
     if (status == 0) {
         scan->n_files = job.n_slots;
         wb_pool_run_each(wb_host_pool(wb_run_host(scan->call->run)), n_threads(job.n_slots), work,
@@ -310,15 +340,15 @@ int wb_scan_run(struct wb_scan *scan, struct wb_error *err)
 
 /* --- which languages are there --- */
 
+struct survey_row {
+    const struct wb_grammar *grammar;
+    size_t n;
+};
+
 struct survey {
     const struct wb_languages *languages;
     const struct wb_grammars *grammars;
-
-    struct {
-        const struct wb_grammar *grammar;
-        size_t n;
-    } found[128];
-
+    struct survey_row found[128];
     size_t n_found;
 };
 
@@ -340,6 +370,13 @@ static bool survey_file(void *ctx, const char *path, const char *shown)
     return true;
 }
 
+static int by_number(const void *a, const void *b)
+{
+    const struct survey_row *x = a, *y = b;
+    return x->n != y->n ? (x->n < y->n) - (x->n > y->n)
+                        : strcmp(x->grammar->language->id, y->grammar->language->id);
+}
+
 int wb_scan_survey(struct wb_call *call, const struct wb_languages *languages,
                    const struct wb_grammars *grammars, struct wb_span path, struct wb_text *out,
                    struct wb_error *err)
@@ -349,6 +386,7 @@ int wb_scan_survey(struct wb_call *call, const struct wb_languages *languages,
     if (wb_search_files(&search, path, err) != 0) {
         return -1;
     }
+    qsort(survey.found, survey.n_found, sizeof(survey.found[0]), by_number);
     for (size_t i = 0; i < survey.n_found; i++) {
         wb_text_printf(out, "%s%s (%zu file%s)", i > 0 ? ", " : "",
                        survey.found[i].grammar->language->id, survey.found[i].n,

@@ -15,7 +15,7 @@
 
 /* A file with the pattern's language in it, on a worker's thread. */
 struct wb_scan_file {
-    const char *path, *shown;
+    const char *path, *shown; /* real; as it was found */
     const struct wb_flat_tree *tree;
     struct wb_span source;
     struct wb_matcher *matcher; /* started */
@@ -39,11 +39,11 @@ struct wb_scan {
     /* What happened. */
     size_t n_results; /* in the files that were taken */
     size_t n_searched, n_binary, n_large, n_unreadable, n_slow;
-    size_t n_with_errors; /* files that parsed only in part, among those parsed */
-    size_t n_given_up;    /* places where the matcher took too many steps */
-    size_t n_files;       /* of the language */
-    const char
-        *stopped_at; /* the file at which stop_after was reached, if files are left behind it */
+    size_t n_outside;       /* symlinks that lead out of the workspace */
+    size_t n_with_errors;   /* files that parsed only in part, among those parsed */
+    size_t n_given_up;      /* places where the matcher took too many steps */
+    size_t n_files;         /* of the language */
+    const char *stopped_at; /* the file in which there was enough, if there are files behind it */
 };
 
 WB_MUST_CHECK int wb_scan_run(struct wb_scan *scan, struct wb_error *err);

@@ -1,5 +1,4 @@
 /* ast_grep: code by its shape. */
-#include <ctype.h>
 #include <stdlib.h>
 
 #include "ast/ast.h"
@@ -34,7 +33,8 @@ static const struct wb_arg table[] = {
 /* The matches of one file, made on a worker's thread. */
 struct found {
     size_t line, end_line;
-    struct wb_span text;          /* the match */
+    struct wb_span text;          /* the match, or its beginning */
+    size_t bytes;                 /* of the whole match */
     struct wb_span before, after; /* the rest of its first line */
     struct wb_span *captures;     /* ptr NULL: not bound */
 };
@@ -60,25 +60,52 @@ static struct wb_span keep(struct wb_arena *arena, struct wb_span s, size_t max)
     return wb_arena_span(arena, s);
 }
 
+static bool is_inside_character(struct wb_span s, size_t at)
+{
+    return at < s.len && (s.ptr[at] & 0xc0) == 0x80;
+}
+
 /* What is on the match's first line besides it, as far as it may be shown. */
 static void keep_line(struct wb_arena *arena, struct wb_span source, const struct wb_match *match,
                       struct found *ret)
 {
-    size_t start = match->start, end = match->start;
+    size_t start = match->start, end = match->end;
     while (start > 0 && source.ptr[start - 1] != '\n' &&
            match->start - start < LINE_SHOWN_BYTES_MAX) {
         start--;
     }
-    while (start < match->start && (source.ptr[start] & 0xc0) == 0x80) {
-        start++; /* not within a character */
+    while (is_inside_character(source, start)) {
+        start++;
     }
-    while (end < source.len && source.ptr[end] != '\n' &&
-           end - match->start < 2 * LINE_SHOWN_BYTES_MAX) {
+    while (end < source.len && source.ptr[end] != '\n' && end - match->end < LINE_SHOWN_BYTES_MAX) {
         end++;
     }
-    struct wb_span after = {source.ptr + match->end, end > match->end ? end - match->end : 0};
     ret->before = wb_arena_span(arena, (struct wb_span){source.ptr + start, match->start - start});
-    ret->after = keep(arena, after, LINE_SHOWN_BYTES_MAX);
+    ret->after = keep(arena, (struct wb_span){source.ptr + match->end, source.len - match->end},
+                      end - match->end);
+}
+
+static void keep_match(const struct ast_grep *grep, struct found_file *found, struct wb_span source,
+                       const struct wb_match *match, struct wb_line_counter *lines)
+{
+    struct found *item = WB_ARENA_PUSH(&found->arena, found->items, found->count, found->capacity);
+    const struct wb_span text = {source.ptr + match->start, match->end - match->start};
+    item->line = wb_line_of(lines, match->start);
+    struct wb_line_counter behind = *lines;
+    item->end_line = wb_line_of(&behind, match->end);
+    item->text = keep(&found->arena, text, TEXT_BYTES_MAX);
+    item->bytes = text.len;
+    keep_line(&found->arena, source, match, item);
+    item->captures = wb_arena_alloc_array(&found->arena, grep->pattern->n_variables + 1,
+                                          sizeof(*item->captures));
+    for (size_t i = 0; i < grep->pattern->n_variables; i++) {
+        const struct wb_capture *capture = &match->captures[i];
+        if (capture->is_bound) {
+            const struct wb_span bytes = {source.ptr + capture->start,
+                                          capture->end - capture->start};
+            item->captures[i] = keep(&found->arena, bytes, TEXT_BYTES_MAX);
+        }
+    }
 }
 
 static void *visit(void *ctx, const struct wb_scan_file *file, size_t *ret_n)
@@ -92,28 +119,10 @@ static void *visit(void *ctx, const struct wb_scan_file *file, size_t *ret_n)
             found = wb_alloc(sizeof(*found));
             wb_arena_init(&found->arena);
         }
-        (*ret_n)++;
-        if (found->count == grep->max_results) {
-            continue; /* counted, and never shown */
+        if (found->count < grep->max_results) {
+            keep_match(grep, found, file->source, &match, &lines);
         }
-        struct found *item =
-            WB_ARENA_PUSH(&found->arena, found->items, found->count, found->capacity);
-        const struct wb_span text = {file->source.ptr + match.start, match.end - match.start};
-        item->line = wb_line_of(&lines, match.start);
-        item->end_line = wb_line_of(&lines, match.end);
-        wb_line_of(&lines, match.start);
-        item->text = keep(&found->arena, text, TEXT_BYTES_MAX);
-        keep_line(&found->arena, file->source, &match, item);
-        item->captures = wb_arena_alloc_array(&found->arena, grep->pattern->n_variables + 1,
-                                              sizeof(*item->captures));
-        for (size_t i = 0; i < grep->pattern->n_variables; i++) {
-            const struct wb_capture *capture = &match.captures[i];
-            const struct wb_span bytes = {file->source.ptr + capture->start,
-                                          capture->end - capture->start};
-            if (capture->is_bound) {
-                item->captures[i] = keep(&found->arena, bytes, TEXT_BYTES_MAX);
-            }
-        }
+        (*ret_n)++; /* those that are not shown too */
     }
     return found;
 }
@@ -127,26 +136,20 @@ static void drop(void *results)
 
 /* --- in order --- */
 
-/* On one line: line ends become blanks. */
+/* On one line: a line end and the blanks behind it become one blank. */
 static void put_flat(struct wb_text *out, struct wb_span s, size_t max)
 {
-    size_t len = wb_utf8_cut(s, max);
-    bool blank = false;
-    for (size_t i = 0; i < len; i++) {
-        bool is_break = s.ptr[i] == '\n' || s.ptr[i] == '\r';
-        if (is_break || (blank && isspace((unsigned char)s.ptr[i]))) {
-            blank = true;
-            continue;
+    struct wb_span rest = {s.ptr, wb_utf8_cut(s, max)}, line;
+    const char *between = "";
+    while (wb_span_next_line(&rest, &line)) {
+        line = between[0] != '\0' ? wb_span_trim(line) : line;
+        if (line.len > 0) {
+            wb_text_add_str(out, between);
+            wb_text_add_utf8(out, line);
         }
-        if (blank) {
-            wb_text_add_char(out, ' ');
-            blank = false;
-        }
-        wb_text_add_utf8(out, (struct wb_span){s.ptr + i, 1});
+        between = " ";
     }
-    if (len < s.len) {
-        wb_text_printf(out, "...");
-    }
+    wb_text_add_str(out, s.len > max ? "..." : "");
 }
 
 static struct wb_span first_line(struct wb_span text)
@@ -164,7 +167,7 @@ static void put_line(struct wb_text *out, const struct found *item)
     if (before.len + first.len > LINE_SHOWN_BYTES_MAX) {
         size_t keep_bytes = first.len < LINE_SHOWN_BYTES_MAX / 2 ? LINE_SHOWN_BYTES_MAX / 4 : 0;
         size_t cut = before.len > keep_bytes ? before.len - keep_bytes : 0;
-        while (cut < before.len && (before.ptr[cut] & 0xc0) == 0x80) {
+        while (is_inside_character(before, cut)) {
             cut++;
         }
         wb_text_add_str(&line, cut > 0 ? "..." : "");
@@ -214,6 +217,9 @@ static void put_match(struct ast_grep *grep, const char *shown, const struct fou
     wb_json_member_int(w, "line", (int64_t)item->line);
     wb_json_member_int(w, "end_line", (int64_t)item->end_line);
     wb_json_member_span(w, "text", item->text);
+    if (item->bytes > item->text.len) {
+        wb_json_member_int(w, "text_bytes", (int64_t)item->bytes); /* the text is cut */
+    }
     wb_json_key(w, "captures");
     wb_json_begin_object(w);
     for (size_t i = 0; i < grep->pattern->n_variables; i++) {
@@ -256,7 +262,7 @@ static void tell(const struct ast_grep *grep, const struct wb_scan *scan, struct
     struct wb_text *out = grep->text;
     const char *more = scan->stopped_at != NULL ? " or more" : "";
     if (scan->n_files == 0) {
-        wb_text_printf(out, "[no %s file here", scan->pattern->grammar->language->name);
+        wb_text_printf(out, "[no %s file is here", scan->pattern->grammar->language->name);
     } else if (scan->n_results == 0) {
         wb_text_add_str(out, "[no match: ");
         wb_ast_tell_files(scan, out);
