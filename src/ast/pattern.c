@@ -185,6 +185,7 @@ static bool accept_tree(struct ladder *ladder, const struct wb_context *context,
     if (!find_range(ladder, tree, source, start, end, &lent_end, &first, &last)) {
         return false;
     }
+    ret->is_lent = lent_end != 0;
     return wb_pattern_convert(ladder->arena, ladder->grammar, &ladder->text, tree, source, first,
                               last, lent_end, ret);
 }
@@ -344,6 +345,7 @@ static const struct wb_pattern *make_pattern(const struct ladder *ladder)
     struct wb_pattern *pattern = WB_ARENA_NEW(ladder->arena, struct wb_pattern);
     *pattern = (struct wb_pattern){
         .grammar = ladder->grammar,
+        .text = ladder->source,
         .rungs = ladder->rungs,
         .n_rungs = ladder->n_rungs,
         .variables = ladder->text.variables,

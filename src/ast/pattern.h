@@ -59,6 +59,7 @@ struct wb_pattern_rung {
 
 struct wb_pattern {
     const struct wb_grammar *grammar;
+    struct wb_span text; /* what was compiled, without the blanks around it; borrowed */
     const struct wb_pattern_rung *rungs;
     size_t n_rungs;
     const char *const *variables; /* names without $; index: wb_pattern_node.variable */
