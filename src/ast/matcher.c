@@ -122,11 +122,22 @@ static bool is_text_capture(const struct wb_capture *capture)
     return capture->first == UINT32_MAX;
 }
 
+/* Nothing, or nothing but comments. */
+static bool is_empty(const struct wb_matcher *m, const struct wb_capture *capture)
+{
+    return is_text_capture(capture)
+               ? capture->start == capture->end
+               : next_leaf(m->tree, capture->first, run_end(m->tree, capture)) == UINT32_MAX;
+}
+
 /* The same tokens, whatever the layout and comments between them. */
 static bool same_capture(const struct wb_matcher *m, const struct wb_capture *a,
                          const struct wb_capture *b)
 {
     if (is_text_capture(a) || is_text_capture(b)) {
+        if (is_empty(m, a) && is_empty(m, b)) {
+            return true;
+        }
         struct wb_span x = {m->source.ptr + a->start, a->end - a->start};
         struct wb_span y = {m->source.ptr + b->start, b->end - b->start};
         return wb_span_equal(x, y);
@@ -330,17 +341,17 @@ static void note_root(struct wb_matcher *m, uint32_t frame, uint32_t last)
 
 /* --- goals --- */
 
-/* Has what was matched before t ended with this token? `$A;` is a declaration with its own. */
+/* Has what was matched before t ended with this semicolon? */
 static bool has_taken(const struct wb_matcher *m, uint32_t t, TSSymbol kind)
 {
-    return t > 0 && m->tree->nodes[t - 1].kind == kind && !is_named(m, t - 1);
+    return t > 0 && m->tree->nodes[t - 1].kind == kind && wb_span_is(text_of(m, t - 1), ";");
 }
 
 /* The `;` of `$A;` where $A is a declaration that has it already. */
 static bool is_taken(const struct wb_matcher *m, const struct frame *f)
 {
     const struct wb_pattern_node *p = &m->nodes[f->p];
-    return !p->is_named && wb_span_is(p->text, ";") && f->p > 0 &&
+    return !p->is_named && f->p > 0 &&
            (p[-1].what == WB_PATTERN_ONE || p[-1].what == WB_PATTERN_MANY) &&
            has_taken(m, f->t, p->kind);
 }
@@ -427,7 +438,7 @@ static uint32_t take_separator(const struct wb_matcher *m, uint32_t t, uint32_t 
                                                                           : UINT32_MAX;
 }
 
-/* $$$ as no node at all. One of its separators may be there. */
+/* $$$ as no node at all. One of its separators may be there, if no other run wants it. */
 static uint32_t bind_none(struct wb_matcher *m, uint32_t frame)
 {
     const struct frame f = m->frames[frame];
@@ -435,6 +446,9 @@ static uint32_t bind_none(struct wb_matcher *m, uint32_t frame)
     uint32_t end = f.t > 0 ? m->tree->nodes[f.t - 1].end : m->tree->nodes[0].start;
     struct wb_capture none = {.first = UINT32_MAX, .last = UINT32_MAX, .start = end, .end = end};
     TSSymbol separator = p->separator_after != 0 ? p->separator_after : p->separator_before;
+    if (f.p + 1 < f.p_end && p[1].what == WB_PATTERN_MANY) {
+        separator = 0;
+    }
     uint32_t behind = separator != 0 ? take_separator(m, f.t, f.t_end, separator) : UINT32_MAX;
     return bind(m, p->variable, none) ? advance(m, frame, behind != UINT32_MAX ? behind : f.t)
                                       : LEFT_OVER;
@@ -506,7 +520,12 @@ static uint32_t count_behind(const struct wb_matcher *m, const struct frame *f)
         }
         n += m->nodes[p].is_named;
     }
-    return f->up == NO_FRAME && f->p + m->nodes[f->p].size < f->p_end ? UINT32_MAX : n;
+    /* The roots need not take their whole list; at their end a run takes all that it may. */
+    const struct wb_pattern_node *run = &m->nodes[f->p];
+    bool is_bound = run->variable != WB_PATTERN_UNBOUND && m->captures[run->variable].is_bound;
+    bool is_free = f->up == NO_FRAME && (f->p + run->size < f->p_end || run->kind != 0 ||
+                                         run->separator_after != 0 || is_bound);
+    return is_free ? UINT32_MAX : n;
 }
 
 /* There is only one run that leaves n_behind nodes to the rest. Comments around it go with it; with
@@ -523,29 +542,41 @@ static uint32_t match_rest(struct wb_matcher *m, uint32_t frame, uint32_t n_behi
     if (n < n_behind) {
         return LEFT_OVER;
     }
-    if (n == n_behind && (p->separator_before != 0 || p->separator_after != 0)) {
+    bool needs_node = p->separator_before != 0 || p->separator_after != 0 || f.up == NO_FRAME;
+    if (n == n_behind && needs_node) {
         return bind_none(m, frame);
     }
+    uint32_t n_before = n;
     for (uint32_t t = run_start(m, &f); t < f.t_end; t = next_sibling(m, t)) {
         bool is_one = is_member(m, t);
-        if (n == n_behind && !is_comment(m, t)) {
+        bool is_end = f.up == NO_FRAME && is_one &&
+                      wb_grammar_is_clause(m->pattern->grammar, m->tree->nodes[t].kind);
+        if ((n == n_behind && !is_comment(m, t)) || is_end) {
             break;
         }
-        if (is_one || is_comment(m, t)) {
+        bool follows = first == UINT32_MAX || next_sibling(m, last) == t;
+        if (n == n_before && !follows) {
+            first = UINT32_MAX; /* comments in front of a token */
+        }
+        if (is_one || (is_comment(m, t) && (follows || first == UINT32_MAX))) {
             first = first == UINT32_MAX ? t : first;
             last = t;
         }
         n -= is_one;
     }
-    return first == UINT32_MAX ? bind_none(m, frame) : bind_many(m, frame, first, last);
+    bool is_none = first == UINT32_MAX || (n == n_before && needs_node);
+    return is_none ? bind_none(m, frame) : bind_many(m, frame, first, last);
 }
 
 /* The run that is longer than the one from `first` to before `end` by the next node. */
 static uint32_t try_longer(struct wb_matcher *m, uint32_t frame, uint32_t first, uint32_t end)
 {
     uint32_t t = end, t_end = m->frames[frame].t_end;
+    bool is_new = first == UINT32_MAX;
     while (t < t_end && !is_member(m, t)) {
-        first = first == UINT32_MAX && is_comment(m, t) ? t : first;
+        if (is_new) {
+            first = !is_comment(m, t) ? UINT32_MAX : first == UINT32_MAX ? t : first;
+        }
         t = next_sibling(m, t);
     }
     if (t >= t_end) {
