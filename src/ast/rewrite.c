@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "ast/template.h"
 #include "base/clock.h"
 
 #define NESTING_MAX 200
@@ -13,7 +12,7 @@ struct place {
     uint32_t start, end; /* what is replaced */
     struct wb_capture *captures;
     const char *refusal; /* why it may not be rewritten, or NULL */
-    bool is_done;        /* rewritten, or left out with a reason */
+    bool is_done;        /* rewritten, or inside what was */
 };
 
 struct rewriter {
@@ -25,59 +24,97 @@ struct rewriter {
     size_t n_places, places_capacity;
 };
 
+static char char_at(const struct rewriter *r, uint32_t offset)
+{
+    return offset < r->file->source.len ? r->file->source.ptr[offset] : '\0';
+}
+
 static struct wb_span span_of(const struct rewriter *r, uint32_t start, uint32_t end)
 {
     return (struct wb_span){r->file->source.ptr + start, end - start};
 }
 
-/* --- what the pattern does not mention --- */
-
-/* In front of a closing bracket a separator is layout. */
-static bool is_layout(const struct rewriter *r, uint32_t node)
+static uint32_t skip_blanks(const struct rewriter *r, uint32_t offset)
 {
-    struct wb_span text = wb_flat_text(&r->file->tree->nodes[node], r->file->source);
-    uint32_t at = r->file->tree->nodes[node].end;
-    while (at < r->file->source.len && strchr(" \t\r\n", r->file->source.ptr[at]) != NULL) {
-        at++;
+    while (offset < r->file->source.len && wb_is_blank(r->file->source.ptr[offset])) {
+        offset++;
     }
-    return text.len == 1 && strchr(",;", text.ptr[0]) != NULL && at < r->file->source.len &&
-           strchr(")]}>", r->file->source.ptr[at]) != NULL;
+    return offset;
 }
 
-/* Takes unmentioned nodes off the ends of the place; one that is left decides. A node is off when
- * nothing of the match but unmentioned nodes is on its far side. */
+static uint32_t skip_blanks_back(const struct rewriter *r, uint32_t offset, uint32_t floor)
+{
+    while (offset > floor && wb_is_blank(r->file->source.ptr[offset - 1])) {
+        offset--;
+    }
+    return offset;
+}
+
+static bool is_one_of(char c, const char *chars)
+{
+    return c != '\0' && strchr(chars, c) != NULL;
+}
+
+/* --- what the pattern does not mention --- */
+
+/* A separator in front of a closing bracket, a semicolon that may be left out. */
+static bool is_layout(const struct rewriter *r, uint32_t node)
+{
+    const struct wb_flat_node *flat = &r->file->tree->nodes[node];
+    const struct wb_grammar *grammar = wb_template_pattern(r->template)->grammar;
+    return wb_grammar_is_optional(grammar, flat->kind) ||
+           (flat->end - flat->start == 1 && is_one_of(char_at(r, flat->start), ",;") &&
+            is_one_of(char_at(r, skip_blanks(r, flat->end)), ")]}>"));
+}
+
+/* A semicolon that the pattern has too, and one instead of which the template brings its own. */
+static bool is_replaced_end(const struct rewriter *r, uint32_t start, uint32_t end)
+{
+    return end - start == 1 && char_at(r, start) == ';' &&
+           (wb_template_is_ended(r->template) ||
+            wb_span_ends(wb_template_pattern(r->template)->text, WB_SPAN(";")));
+}
+
+/* Takes unmentioned nodes off the ends of the place: nothing but such nodes is on their far side.
+ * *first, *last: those that are left. */
+static void keep_ends(const struct rewriter *r, const struct wb_match *match, struct place *place,
+                      size_t *first, size_t *last)
+{
+    const struct wb_flat_node *nodes = r->file->tree->nodes;
+    while (*first < *last && nodes[match->unmentioned[*first]].start == place->start) {
+        place->start = skip_blanks(r, nodes[match->unmentioned[(*first)++]].end);
+    }
+    while (*last > *first && nodes[match->unmentioned[*last - 1]].end == place->end) {
+        const struct wb_flat_node *node = &nodes[match->unmentioned[*last - 1]];
+        if (is_replaced_end(r, node->start, node->end)) {
+            break;
+        }
+        (*last)--;
+        place->end = skip_blanks_back(r, node->start, place->start);
+    }
+}
+
 static void keep_unmentioned(const struct rewriter *r, const struct wb_match *match,
                              struct place *place)
 {
     const struct wb_flat_node *nodes = r->file->tree->nodes;
-    const char *end_of_template = wb_template_last(r->template);
+    const struct wb_pattern_rung *rung = &wb_template_pattern(r->template)->rungs[match->rung];
     size_t first = 0, last = match->n_unmentioned;
-    while (first < last && nodes[match->unmentioned[first]].start == place->start) {
-        uint32_t start = nodes[match->unmentioned[first++]].end;
-        while (start < place->end && strchr(" \t\r\n", r->file->source.ptr[start]) != NULL) {
-            start++;
-        }
-        place->start = start;
-    }
-    while (last > first && nodes[match->unmentioned[last - 1]].end == place->end) {
-        const struct wb_flat_node *node = &nodes[match->unmentioned[--last]];
-        if (node->end - node->start == 1 && end_of_template != NULL &&
-            *end_of_template == r->file->source.ptr[node->start]) {
-            break; /* the template ends with the same token */
-        }
-        uint32_t end = node->start;
-        while (end > place->start && strchr(" \t\r\n", r->file->source.ptr[end - 1]) != NULL) {
-            end--;
-        }
-        place->end = end;
+    keep_ends(r, match, place, &first, &last);
+    if (rung->is_lent && place->end > place->start && char_at(r, place->end - 1) == ';' &&
+        !wb_template_is_ended(r->template)) {
+        place->end = skip_blanks_back(r, place->end - 1, place->start);
     }
     for (size_t i = first; i < last; i++) {
         const struct wb_flat_node *node = &nodes[match->unmentioned[i]];
-        if (!is_layout(r, match->unmentioned[i])) {
-            place->refusal = wb_arena_printf(
-                &r->ret->arena, "%s the pattern does not mention would be lost: %.*s",
-                (node->flags & WB_FLAT_EXTRA) != 0 ? "a comment that" : "a token that",
-                (int)WB_MIN(node->end - node->start, 40u), r->file->source.ptr + node->start);
+        bool is_comment = (node->flags & WB_FLAT_EXTRA) != 0;
+        if (is_comment || !is_layout(r, match->unmentioned[i])) {
+            struct wb_span text = wb_flat_text(node, r->file->source);
+            text.len = wb_utf8_cut(text, 40);
+            place->refusal =
+                wb_arena_printf(&r->ret->arena,
+                                "%s that the pattern does not mention would be lost: " WB_SPAN_FMT,
+                                is_comment ? "a comment" : "a token", WB_SPAN_ARG(text));
             return;
         }
     }
@@ -105,47 +142,135 @@ static int by_position(const void *a, const void *b)
     return (x->end < y->end) - (x->end > y->end);
 }
 
-static void leave_out(struct rewriter *r, struct place *place, const char *reason)
+static void find_places(struct rewriter *r)
 {
-    struct wb_line_counter lines = {r->file->source, 0, 1};
-    *WB_ARENA_PUSH(&r->ret->arena, r->ret->left_out, r->ret->n_left_out,
-                   r->ret->left_out_capacity) =
-        (struct wb_left_out){wb_line_of(&lines, place->start), reason};
-    place->is_done = true;
+    size_t n_variables = wb_template_pattern(r->template)->n_variables;
+    struct wb_match match;
+    while (wb_matcher_next(r->file->matcher, &match)) {
+        if (r->ret == NULL) {
+            r->ret = wb_alloc(sizeof(*r->ret));
+            wb_arena_init(&r->ret->arena);
+        }
+        add_place(r, &match, n_variables);
+    }
+    if (r->n_places > 0) {
+        qsort(r->places, r->n_places, sizeof(*r->places), by_position);
+    }
+}
+
+/* --- deleting --- */
+
+/* Alone on its lines: they go whole. */
+static bool widen_to_lines(const struct rewriter *r, struct place *place, uint32_t end)
+{
+    uint32_t start = place->start;
+    while (start > 0 && is_one_of(char_at(r, start - 1), " \t")) {
+        start--;
+    }
+    while (is_one_of(char_at(r, end), " \t\r")) {
+        end++;
+    }
+    if ((start > 0 && char_at(r, start - 1) != '\n') ||
+        (end < r->file->source.len && char_at(r, end) != '\n')) {
+        return false;
+    }
+    place->start = start;
+    place->end = WB_MIN(end + 1, (uint32_t)r->file->source.len);
+    return true;
+}
+
+/* The comma in front of the place, or of the deleted item in front of it which took the one between. */
+static bool widen_back(const struct rewriter *r, struct place *place, struct place *before)
+{
+    uint32_t floor = before != NULL ? before->end : 0;
+    uint32_t start = skip_blanks_back(r, place->start, floor);
+    if (start > floor && char_at(r, start - 1) == ',') {
+        place->start = start - 1;
+        return true;
+    }
+    if (before == NULL || start > floor) {
+        return false;
+    }
+    start = skip_blanks_back(r, before->start, 0);
+    if (start > 0 && char_at(r, start - 1) == ',') {
+        before->start = start - 1;
+        return true;
+    }
+    return false;
+}
+
+static void widen(const struct rewriter *r, struct place *place, struct place *before)
+{
+    uint32_t behind = skip_blanks(r, place->end);
+    uint32_t front = skip_blanks_back(r, place->start, 0);
+    char opening = front > 0 ? char_at(r, front - 1) : '\0';
+    if (char_at(r, behind) == ',' && is_one_of(opening, "([{<,")) {
+        if (!widen_to_lines(r, place, behind + 1)) {
+            for (place->end = behind + 1; is_one_of(char_at(r, place->end), " \t");) {
+                place->end++;
+            }
+        }
+        return;
+    }
+    bool is_last = is_one_of(char_at(r, behind), ")]}>");
+    if ((is_last && widen_back(r, place, before)) || widen_to_lines(r, place, place->end)) {
+        return;
+    }
+    while (front != place->start && is_one_of(char_at(r, place->end), " \t")) {
+        place->end++; /* one of the blanks around it is enough */
+    }
+}
+
+static void widen_all(struct rewriter *r)
+{
+    struct place *before = NULL;
+    for (size_t i = 0; i < r->n_places; i++) {
+        struct place *place = &r->places[i];
+        if (place->refusal == NULL && (before == NULL || place->start >= before->end)) {
+            widen(r, place, before);
+            before = place;
+        }
+    }
 }
 
 /* --- text --- */
 
 static void rewrite_range(struct rewriter *r, uint32_t start, uint32_t end, unsigned depth,
-                          struct wb_text *out);
+                          struct wb_block *out);
 
 /* A capture's text with the matches inside it rewritten. */
-static struct wb_span capture_text(struct rewriter *r, const struct wb_capture *capture,
-                                   unsigned depth)
+static void make_splice(struct rewriter *r, const struct wb_capture *capture, unsigned depth,
+                        struct wb_splice *ret)
 {
-    WB_AUTO(wb_text_done) struct wb_text text = {0};
     if (!capture->is_bound) {
-        return (struct wb_span){"", 0};
+        return;
     }
-    rewrite_range(r, capture->start, capture->end, depth + 1, &text);
-    return wb_arena_span(&r->ret->arena, wb_text_span(&text));
+    ret->start = capture->start;
+    ret->end = capture->end;
+    if (capture->last != UINT32_MAX) {
+        const struct wb_flat_node *last = &r->file->tree->nodes[capture->last];
+        ret->ends_line =
+            (last->flags & WB_FLAT_EXTRA) != 0 && is_one_of(char_at(r, capture->end), "\r\n");
+    }
+    rewrite_range(r, capture->start, capture->end, depth + 1, &ret->block);
 }
 
 static void rewrite_place(struct rewriter *r, struct place *place, unsigned depth,
-                          struct wb_text *out)
+                          struct wb_block *out)
 {
     const struct wb_pattern *pattern = wb_template_pattern(r->template);
     struct wb_splice *splices =
         wb_arena_alloc_array(&r->ret->arena, pattern->n_variables + 1, sizeof(*splices));
     place->is_done = true;
     for (size_t i = 0; i < pattern->n_variables; i++) {
-        splices[i].start = place->captures[i].start;
-        splices[i].end = place->captures[i].end;
-        splices[i].text = wb_template_uses(r->template, i)
-                              ? capture_text(r, &place->captures[i], depth)
-                              : (struct wb_span){"", 0};
+        if (wb_template_uses(r->template, i)) {
+            make_splice(r, &place->captures[i], depth, &splices[i]);
+        }
     }
     wb_template_put(r->template, &r->layout, place->start, splices, out);
+    for (size_t i = 0; i < pattern->n_variables; i++) {
+        wb_block_done(&splices[i].block);
+    }
     r->ret->n_changes++;
 }
 
@@ -170,72 +295,71 @@ static size_t first_from(const struct rewriter *r, uint32_t start)
     size_t low = 0, high = r->n_places;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        *(r->places[middle].start < start ? &low : &high) =
-            r->places[middle].start < start ? middle + 1 : middle;
+        if (r->places[middle].start < start) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
     }
     return low;
 }
 
 static void rewrite_range(struct rewriter *r, uint32_t start, uint32_t end, unsigned depth,
-                          struct wb_text *out)
+                          struct wb_block *out)
 {
     uint32_t at = start;
     size_t i = first_from(r, start);
     struct place *place;
     while (depth < NESTING_MAX && (place = next_place(r, &i, at, end)) != NULL) {
         uint32_t place_end = place->end;
-        wb_text_add_span(out, span_of(r, at, place->start));
+        wb_block_add_source(out, &r->layout, at, place->start);
         rewrite_place(r, place, depth, out);
         at = place_end;
     }
-    wb_text_add_span(out, span_of(r, at, end));
+    wb_block_add_source(out, &r->layout, at, end);
 }
 
 /* --- the file --- */
 
-static void find_places(struct rewriter *r)
+static void leave_out(struct rewriter *r)
 {
-    size_t n_variables = wb_template_pattern(r->template)->n_variables;
-    struct wb_match match;
-    while (wb_matcher_next(r->file->matcher, &match)) {
-        if (r->ret == NULL) {
-            r->ret = wb_alloc(sizeof(*r->ret));
-            wb_arena_init(&r->ret->arena);
+    struct wb_line_counter lines = {r->file->source, 0, 1};
+    struct wb_rewritten *ret = r->ret;
+    for (size_t i = 0; i < r->n_places; i++) {
+        const struct place *place = &r->places[i];
+        if (!place->is_done) {
+            *WB_ARENA_PUSH(&ret->arena, ret->left_out, ret->n_left_out, ret->left_out_capacity) =
+                (struct wb_left_out){wb_line_of(&lines, place->start),
+                                     place->refusal != NULL
+                                         ? place->refusal
+                                         : "it lies in or across another match: run it again"};
         }
-        add_place(r, &match, n_variables);
-    }
-    if (r->n_places > 0) {
-        qsort(r->places, r->n_places, sizeof(*r->places), by_position);
     }
 }
 
 /* The outermost matches become replacements; those inside are rewritten on the way. */
 static void replace_all(struct rewriter *r)
 {
+    struct wb_rewritten *ret = r->ret;
     uint32_t at = 0;
     size_t i = 0;
     struct place *place;
     while ((place = next_place(r, &i, at, UINT32_MAX)) != NULL) {
-        WB_AUTO(wb_text_done) struct wb_text text = {0};
+        WB_AUTO(wb_block_done) struct wb_block block = {.fixed = NULL};
         uint32_t start = place->start, end = place->end;
-        rewrite_place(r, place, 0, &text);
+        size_t n_changes = ret->n_changes;
+        rewrite_place(r, place, 0, &block);
+        struct wb_span text = wb_text_span(&block.text);
         at = end;
-        if (wb_span_equal(wb_text_span(&text), span_of(r, start, end))) {
-            r->ret->n_changes--;
-            continue; /* it is so already */
+        if (wb_span_equal(text, span_of(r, start, end))) {
+            ret->n_changes = n_changes; /* it is so already */
+            continue;
         }
-        *WB_ARENA_PUSH(&r->ret->arena, r->ret->replacements, r->ret->n_replacements,
-                       r->ret->replacements_capacity) =
-            (struct wb_replacement){start, end, wb_arena_span(&r->ret->arena, wb_text_span(&text))};
+        *WB_ARENA_PUSH(&ret->arena, ret->replacements, ret->n_replacements,
+                       ret->replacements_capacity) =
+            (struct wb_replacement){start, end, wb_arena_span(&ret->arena, text)};
     }
-    for (size_t j = 0; j < r->n_places; j++) {
-        if (!r->places[j].is_done) {
-            leave_out(r, &r->places[j],
-                      r->places[j].refusal != NULL
-                          ? r->places[j].refusal
-                          : "it lies in or across another match: run it again");
-        }
-    }
+    leave_out(r);
 }
 
 static void apply(struct rewriter *r)
@@ -253,24 +377,72 @@ static void apply(struct rewriter *r)
     ret->new_content = wb_arena_span(&ret->arena, wb_text_span(&content));
 }
 
+/* --- parsing again --- */
+
+/* A body of nothing is one too: some grammars let Python's pass. */
+static bool is_error(const struct wb_grammar *grammar, const struct wb_flat_node *node)
+{
+    if ((node->flags & (WB_FLAT_ERROR | WB_FLAT_MISSING)) != 0) {
+        return true;
+    }
+    const char *kind = node->start == node->end && (node->flags & WB_FLAT_NAMED) != 0
+                           ? ts_language_symbol_name(grammar->parser, node->kind)
+                           : NULL;
+    return kind != NULL && (wb_str_ends(kind, "block") || wb_str_ends(kind, "body"));
+}
+
+static size_t count_errors(const struct wb_grammar *grammar, const struct wb_flat_tree *tree,
+                           uint32_t start, uint32_t end)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < tree->count; i++) {
+        const struct wb_flat_node *node = &tree->nodes[i];
+        n += node->start <= end && node->end >= start && is_error(grammar, node);
+    }
+    return n;
+}
+
+/* An error where something was replaced that had none. */
+static bool has_new_error(const struct rewriter *r, const struct wb_grammar *grammar,
+                          const struct wb_flat_tree *tree)
+{
+    int64_t moved = 0;
+    for (size_t i = 0; i < r->ret->n_replacements; i++) {
+        const struct wb_replacement *replacement = &r->ret->replacements[i];
+        uint32_t start = (uint32_t)(replacement->start + moved);
+        moved += (int64_t)replacement->text.len - (replacement->end - replacement->start);
+        uint32_t end = (uint32_t)(replacement->end + moved);
+        if (count_errors(grammar, tree, start, end) > 0 &&
+            count_errors(grammar, r->file->tree, replacement->start, replacement->end) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Does the new content parse no worse than the old? */
 static bool parses(const struct rewriter *r)
 {
     WB_AUTO(wb_flat_tree_done) struct wb_flat_tree tree = {0};
+    const struct wb_grammar *grammar = wb_template_pattern(r->template)->grammar;
     struct wb_error ignored;
-    return wb_parser_parse(r->file->parser, wb_template_pattern(r->template)->grammar,
-                           r->ret->new_content, wb_clock_deadline(WB_SCAN_PARSE_MS), NULL, &tree,
-                           &ignored) == 0 &&
-           tree.n_errors <= r->file->tree->n_errors;
+    if (r->ret->new_content.len > WB_FILE_BYTES_MAX ||
+        wb_parser_parse(r->file->parser, grammar, r->ret->new_content,
+                        wb_clock_deadline(WB_SCAN_PARSE_MS), NULL, &tree, &ignored) != 0) {
+        return false;
+    }
+    size_t n_errors = count_errors(grammar, &tree, 0, UINT32_MAX);
+    return n_errors == 0 || (n_errors <= count_errors(grammar, r->file->tree, 0, UINT32_MAX) &&
+                             !has_new_error(r, grammar, &tree));
 }
 
 static void drop_changes(struct wb_rewritten *ret)
 {
     *WB_ARENA_PUSH(&ret->arena, ret->left_out, ret->n_left_out, ret->left_out_capacity) =
-        (struct wb_left_out){0, wb_arena_printf(&ret->arena,
-                                                "with its %zu replacements the file would have new "
-                                                "syntax errors",
-                                                ret->n_changes)};
+        (struct wb_left_out){
+            0, wb_arena_printf(&ret->arena,
+                               "with its %zu replacement%s the file would have new syntax errors",
+                               ret->n_changes, ret->n_changes == 1 ? "" : "s")};
     ret->n_replacements = ret->n_changes = 0;
     ret->new_content.len = 0;
 }
@@ -283,7 +455,11 @@ struct wb_rewritten *wb_rewrite_file(const struct wb_template *template,
     if (r.ret == NULL) {
         return NULL;
     }
-    wb_layout_read(&r.layout, file->tree, file->source);
+    wb_layout_read(&r.layout, &r.ret->arena, wb_template_pattern(template)->grammar, file->tree,
+                   file->source);
+    if (wb_template_is_empty(template)) {
+        widen_all(&r);
+    }
     replace_all(&r);
     if (r.ret->n_replacements > 0) {
         apply(&r);

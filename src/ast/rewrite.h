@@ -1,25 +1,16 @@
-/* rewrite: a template into which metavariables go, and what becomes of a file.
+/* rewrite: what becomes of a file when each match of a pattern becomes a template.
  *
  * Nothing is lost. A token or comment of a match that the pattern does not mention stays where it is
  * when it stands in front of or behind all that the pattern mentions; in the middle the match is left
- * out, and said so. A comma in front of a closing bracket is layout. Matches inside a captured node
- * are rewritten inside it. The result is parsed again; a file that would have new errors is left out.
- *
- * Layout. The template's lines get the indentation of the place; a captured run of lines keeps its
- * own shape, moved by the difference. Lines that begin inside a token (a multi-line string) are not
- * touched. Indentation and line ends are the file's own. An empty $$$ takes one separator of the
- * template with it. */
+ * out, and said so. A comma in front of a closing bracket is layout, and so is a semicolon that may be
+ * left out. Matches inside a captured node are rewritten inside it. A template without anything
+ * deletes: an item goes with one comma, a statement with its line. The result is parsed again; a file
+ * that would have new errors is left out. */
 #ifndef WB_AST_REWRITE_H
 #define WB_AST_REWRITE_H
 
 #include "ast/scan.h"
-
-struct wb_template;
-
-/* -1 (NULL): a name that the pattern does not bind. Lives in the arena. */
-const struct wb_template *wb_template_compile(struct wb_arena *arena,
-                                              const struct wb_pattern *pattern, struct wb_span text,
-                                              struct wb_error *err);
+#include "ast/template.h"
 
 /* A place in the old content and what it becomes. */
 struct wb_replacement {

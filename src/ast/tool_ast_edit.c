@@ -286,7 +286,9 @@ static int call_ast_edit(struct wb_call *call, const void *args, struct wb_resul
         return -1;
     }
     struct ast_edit edit = {.call = call};
-    edit.template = wb_template_compile(call->arena, query.pattern, a->rewrite, err);
+    struct wb_parser *parser = wb_parser_new();
+    edit.template = wb_template_compile(call->arena, parser, query.pattern, a->rewrite, err);
+    wb_parser_free(parser);
     if (edit.template == NULL) {
         return -1;
     }
