@@ -1,6 +1,10 @@
 /* ast_edit: a structural rewrite, staged. Nothing is written here. */
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "ast/ast.h"
 #include "ast/rewrite.h"
+#include "base/map.h"
 #include "run/run.h"
 #include "run/staging.h"
 
@@ -42,6 +46,7 @@ struct ast_edit {
     struct left_out *left_out;
     size_t n_left_out, left_out_capacity;
     size_t n_replacements, bytes;
+    struct wb_map inodes;  /* of the files */
     struct wb_error error; /* too much: the first */
 };
 
@@ -155,12 +160,24 @@ static void add_file(struct ast_edit *edit, const char *path, const struct wb_re
     }
 }
 
+/* A file with several names (hard links) is written once. */
+static bool is_new(struct ast_edit *edit, const char *path)
+{
+    struct wb_file_stamp stamp;
+    char key[64];
+    if (wb_file_kind(path, &stamp) != WB_FILE_REGULAR) {
+        return true; /* gone meanwhile: resolve says so */
+    }
+    snprintf(key, sizeof(key), "%" PRIx64 ":%" PRIx64, stamp.device, stamp.inode);
+    return wb_map_set(&edit->inodes, key, edit) == NULL;
+}
+
 static void take(void *ctx, const char *path, const char *shown, void *results, size_t n)
 {
     struct ast_edit *edit = ctx;
     struct wb_rewritten *r = results;
     (void)n;
-    if (edit->bytes <= BYTES_MAX) {
+    if (edit->bytes <= BYTES_MAX && is_new(edit, path)) {
         const char *name = wb_arena_strdup(edit->call->arena, shown);
         add_left_out(edit, name, r);
         if (r->n_replacements > 0) {
@@ -304,7 +321,9 @@ static int call_ast_edit(struct wb_call *call, const void *args, struct wb_resul
         .drop = drop,
         .ctx = &edit,
     };
+    wb_map_init(&edit.inodes);
     int status = run(&edit, &scan, a, result, err);
+    wb_map_done(&edit.inodes);
     wb_text_done(&edit.preview);
     return status;
 }

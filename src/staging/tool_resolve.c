@@ -3,6 +3,7 @@
 
 #include "run/gate.h"
 #include "staging/staging.h"
+#include "sys/path.h"
 
 enum { ACCEPT, DISCARD };
 
@@ -15,7 +16,7 @@ struct resolve_args {
 
 static const struct wb_arg table[] = {
     {"edit_id", WB_ARG_STRING, offsetof(struct resolve_args, edit_id), .required = true, .min = 1,
-     .max = WB_STAGED_ID_BYTES - 1, .doc = "the id from the (proposed) answer, such as edit_1"},
+     .max = 256, .doc = "the id from the (proposed) answer, such as edit_1"},
     {"action", WB_ARG_ENUM, offsetof(struct resolve_args, action), .required = true,
      .choices = actions, .doc = "accept writes the whole change, discard drops it"},
 };
@@ -46,6 +47,10 @@ static int check_kind(struct wb_call *call, const char *path, struct wb_error *e
                             S_ISDIR(st.st_mode)   ? "a folder"
                             : S_ISLNK(st.st_mode) ? "a symlink"
                                                   : "no regular file");
+    }
+    const char *real = wb_path_real(call->arena, path, NULL);
+    if (real == NULL || !wb_str_equal(real, path)) {
+        return wb_error_set(err, WB_ERROR_STALE, "%s leads to another file now", shown);
     }
     return 0;
 }
@@ -105,9 +110,11 @@ static int call_resolve(struct wb_call *call, const void *args, struct wb_result
     if (edit == NULL) {
         return -1;
     }
+    const char *edit_id = a->edit_id.ptr;
     if (a->action == ACCEPT && write_files(call, edit, result, err) != 0) {
         wb_staging_finish(staging, edit, WB_STAGED_STAGED);
-        wb_error_context(err, "nothing was written, and %s stays staged", a->edit_id.ptr);
+        wb_error_context(err, "nothing was written, and %s stays staged until it is discarded",
+                         edit_id);
         return -1;
     }
     tell(call, edit, a->action, result);
