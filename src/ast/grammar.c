@@ -14,8 +14,9 @@
     X(cpp)                                                                                         \
     X(css)                                                                                         \
     X(dart)                                                                                        \
-    X(elixir) X(go) X(haskell) X(hcl) X(html) X(java) X(javascript) X(json) X(julia) X(kotlin)     \
-        X(lua) X(make) X(markdown) X(ocaml) X(ocaml_interface) X(php) X(powershell) X(python) X(r) \
+    X(elixir)                                                                                      \
+    X(go) X(haskell) X(hcl) X(html) X(java) X(javascript) X(json) X(julia) X(kotlin) X(lua)        \
+        X(make) X(markdown) X(ocaml) X(ocaml_interface) X(php) X(powershell) X(python) X(r)        \
             X(ruby) X(rust) X(scala) X(scss) X(sql) X(swift) X(toml) X(tsx) X(typescript) X(xml)   \
                 X(yaml) X(zig)
 
@@ -211,6 +212,7 @@ static int read_grammar(struct wb_grammars *grammars, const struct wb_language *
     grammar.clauses =
         read_symbols(arena, grammar.parser, wb_json_get(row, "clauses"), &grammar.n_clauses);
     grammar.bodies = wb_table_strings(arena, wb_json_get(row, "bodies"));
+    grammar.quoted_after = wb_table_strings(arena, wb_json_get(row, "quoted_after"));
     grammar.entries = wb_table_strings(arena, wb_json_get(row, "entries"));
     grammar.aliases = wb_table_strings(arena, wb_json_get(row, "aliases"));
     grammar.literals = wb_table_strings(arena, wb_json_get(row, "literals"));

@@ -37,6 +37,7 @@ struct wb_grammar {
     const TSLanguage *parser;
     enum wb_placeholder placeholders[WB_PLACEHOLDER_STYLES]; /* in the order of trying */
     size_t n_placeholders;
+    const char **quoted_after;   /* words behind which a string may stand; none: anywhere */
     struct wb_context *contexts; /* in the order of trying */
     size_t n_contexts;
     struct wb_join *joins; /* other readings that join the first that accepts */

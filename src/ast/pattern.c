@@ -197,7 +197,7 @@ static bool try_spelling(struct ladder *ladder, const struct wb_context *context
     WB_AUTO(wb_flat_tree_done) struct wb_flat_tree tree = {0};
     struct wb_error ignored;
     wb_text_add_str(&source, context->prefix);
-    wb_pattern_text_put(ladder->arena, ladder->grammar, &ladder->text, &source);
+    wb_pattern_text_put(ladder->arena, &ladder->text, &source);
     wb_text_add_str(&source, context->suffix);
     failure->at = 0;
     return wb_parser_parse(ladder->parser, ladder->grammar, wb_text_span(&source),
@@ -263,7 +263,7 @@ static bool try_context(struct ladder *ladder, const struct wb_context *context,
             return true;
         }
         farthest.at = WB_MAX(farthest.at, failure.at);
-        has_next = wb_pattern_text_respell(ladder->grammar, &ladder->text);
+        has_next = wb_pattern_text_respell(&ladder->text);
     }
     wb_pattern_text_reset(&ladder->text);
     tell_failure(ladder, context, &farthest);

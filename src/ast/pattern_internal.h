@@ -6,17 +6,22 @@
 
 #define WB_PLACEHOLDER_NAME_BYTES 6 /* "wbzaaz", without a style's additions */
 
+/* One way to write a placeholder: a style of name, and the code around it that makes a statement, a
+ * member or an entry of it where one has to stand: "int %;". body NULL: the name alone. */
+struct wb_pattern_spelling {
+    enum wb_placeholder style;
+    const char *body;
+};
+
 /* The pattern's text in pieces: literal text, and metavariables between. */
 struct wb_pattern_part {
     struct wb_span literal;
     bool is_metavariable;
-    size_t placeholder;  /* index; two of one name share it */
-    size_t at;           /* where it begins in the pattern's text */
-    const char **bodies; /* where statements, members or entries stand: the spellings there */
-    bool is_followed;    /* by more on its line: the bodies are tried before the styles then */
-    size_t spelling;     /* the one that is tried: of the styles and the bodies */
-    bool is_in_body;     /* it was written as one of the bodies last */
-    struct wb_span put;  /* as it was written last */
+    size_t placeholder;                          /* index; two of one name share it */
+    size_t at;                                   /* where it begins in the pattern's text */
+    const struct wb_pattern_spelling *spellings; /* the likeliest first */
+    size_t n_spellings, spelling;                /* how many; the one that is tried */
+    struct wb_span put;                          /* as it was written last */
 };
 
 struct wb_pattern_text {
@@ -38,11 +43,14 @@ struct wb_pattern_text {
 WB_MUST_CHECK int wb_pattern_text_read(struct wb_arena *arena, const struct wb_grammar *grammar,
                                        struct wb_span text, struct wb_pattern_text *ret,
                                        struct wb_error *err);
+/* Which spellings a metavariable at start..end of the text may have there. */
+void wb_pattern_part_spell(struct wb_arena *arena, const struct wb_grammar *grammar,
+                           struct wb_span text, size_t start, size_t end, bool is_many,
+                           struct wb_pattern_part *part);
 /* The fragment with its placeholders as they are spelt now, appended; notes what it wrote. */
-void wb_pattern_text_put(struct wb_arena *arena, const struct wb_grammar *grammar,
-                         struct wb_pattern_text *text, struct wb_text *out);
+void wb_pattern_text_put(struct wb_arena *arena, struct wb_pattern_text *text, struct wb_text *out);
 /* The next combination of spellings; false: they begin anew. */
-bool wb_pattern_text_respell(const struct wb_grammar *grammar, struct wb_pattern_text *text);
+bool wb_pattern_text_respell(struct wb_pattern_text *text);
 void wb_pattern_text_reset(struct wb_pattern_text *text);
 /* The place in the pattern's text of an offset in what put has written. */
 size_t wb_pattern_text_place(const struct wb_pattern_text *text, size_t offset);

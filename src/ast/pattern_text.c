@@ -111,52 +111,6 @@ static int add_metavariable(struct wb_arena *arena, struct wb_pattern_text *text
     return 0;
 }
 
-static char char_before(struct wb_span text, size_t at)
-{
-    while (at > 0 && isspace((unsigned char)text.ptr[at - 1])) {
-        at--;
-    }
-    return at > 0 ? text.ptr[at - 1] : '\0';
-}
-
-static bool is_first_of_line(struct wb_span text, size_t at)
-{
-    while (at > 0 && (text.ptr[at - 1] == ' ' || text.ptr[at - 1] == '\t')) {
-        at--;
-    }
-    return at > 0 && text.ptr[at - 1] == '\n';
-}
-
-/* Does it stand where statements, members or entries do? Alone between braces, on a line of its own;
- * a run also with more behind it on its line: its end must be spelt then. Entries stand between
- * commas and brackets. */
-static void find_bodies(const struct wb_grammar *grammar, struct wb_span text, size_t start,
-                        size_t end, bool is_many, struct wb_pattern_part *part)
-{
-    char before = char_before(text, start);
-    while (end < text.len && (text.ptr[end] == ' ' || text.ptr[end] == '\t')) {
-        end++;
-    }
-    char after = end < text.len ? text.ptr[end] : '\0';
-    bool ends = strchr("}\n", after) != NULL; /* or the text does */
-    bool goes_on = is_many && strchr(",;:=.()[]<>+-*/&|?\"'`", after) == NULL;
-    bool is_alone = before == '\0' && after == '\0';
-    bool is_entry =
-        before != '\0' && after != '\0' &&
-        ((strchr(is_many ? "([{," : "(,", before) != NULL && strchr(",)]}", after) != NULL) ||
-         (is_many && strchr("/>", after) != NULL &&
-          (isalnum((unsigned char)before) || before == '"')));
-    bool is_first = is_many && is_first_of_line(text, start);
-    bool is_behind = is_first || strchr(is_many ? "{};:" : "{};", before) != NULL;
-    bool is_before_word = is_many && isalpha((unsigned char)after); /* `then $$$ end` */
-    part->is_followed = is_behind && goes_on && !ends;
-    if ((ends || goes_on) && !is_alone && (is_behind || is_before_word)) {
-        part->bodies = grammar->bodies;
-    } else if (is_entry && grammar->entries[0] != NULL) {
-        part->bodies = grammar->entries;
-    }
-}
-
 /* A letter such that "wb" and it do not come in the text. */
 static char choose_letter(struct wb_span text)
 {
@@ -194,7 +148,8 @@ int wb_pattern_text_read(struct wb_arena *arena, const struct wb_grammar *gramma
             if (add_metavariable(arena, ret, name, is_many, at, err) != 0) {
                 return -1;
             }
-            find_bodies(grammar, text, at, at + length, is_many, &ret->parts[ret->n_parts - 1]);
+            wb_pattern_part_spell(arena, grammar, text, at, at + length, is_many,
+                                  &ret->parts[ret->n_parts - 1]);
         }
         done = at + (is_escape ? 1 : length);
         at = is_escape ? at + 2 : done;
@@ -220,69 +175,36 @@ static const char *placeholder_name(struct wb_arena *arena, const struct wb_patt
                            (int)('a' + index % 26), ends[1]);
 }
 
-static size_t count_bodies(const struct wb_pattern_part *part)
-{
-    size_t n = 0;
-    while (part->bodies != NULL && part->bodies[n] != NULL) {
-        n++;
-    }
-    return n;
-}
-
-/* A part's spellings: the styles of a name alone, then the bodies around it; the bodies first where
- * more follows. Which body is it now? NULL: none. */
-static const char *body_of(const struct wb_grammar *grammar, const struct wb_pattern_part *part)
-{
-    size_t n_bodies = count_bodies(part),
-           n_before = part->is_followed ? 0 : grammar->n_placeholders;
-    size_t i = part->spelling - n_before;
-    return part->spelling >= n_before && i < n_bodies ? part->bodies[i] : NULL;
-}
-
-static enum wb_placeholder style_of(const struct wb_grammar *grammar,
-                                    const struct wb_pattern_part *part)
-{
-    size_t i = part->spelling - (part->is_followed ? count_bodies(part) : 0);
-    return grammar->placeholders[body_of(grammar, part) != NULL ? 0 : i];
-}
-
-static struct wb_span put_part(struct wb_arena *arena, const struct wb_grammar *grammar,
-                               const struct wb_pattern_text *text,
+static struct wb_span put_part(struct wb_arena *arena, const struct wb_pattern_text *text,
                                const struct wb_pattern_part *part)
 {
     if (!part->is_metavariable) {
         return part->literal;
     }
-    const char *body = body_of(grammar, part);
-    const char *name = placeholder_name(arena, text, part->placeholder, style_of(grammar, part));
-    if (body == NULL) {
+    const struct wb_pattern_spelling *spelling = &part->spellings[part->spelling];
+    const char *name = placeholder_name(arena, text, part->placeholder, spelling->style);
+    if (spelling->body == NULL) {
         return wb_span(name);
     }
-    int before = (int)strcspn(body, "%");
-    const char *after = body[before] != '\0' ? body + before + 1 : "";
-    return wb_span(wb_arena_printf(arena, "%.*s%s%s", before, body, name, after));
+    int before = (int)strcspn(spelling->body, "%");
+    const char *after = spelling->body + before;
+    return wb_span(wb_arena_printf(arena, "%.*s%s%s", before, spelling->body, name,
+                                   after[0] == '%' ? after + 1 : after));
 }
 
-void wb_pattern_text_put(struct wb_arena *arena, const struct wb_grammar *grammar,
-                         struct wb_pattern_text *text, struct wb_text *out)
+void wb_pattern_text_put(struct wb_arena *arena, struct wb_pattern_text *text, struct wb_text *out)
 {
     for (size_t i = 0; i < text->n_parts; i++) {
-        text->parts[i].put = put_part(arena, grammar, text, &text->parts[i]);
-        text->parts[i].is_in_body = body_of(grammar, &text->parts[i]) != NULL;
+        text->parts[i].put = put_part(arena, text, &text->parts[i]);
         wb_text_add_span(out, text->parts[i].put);
     }
 }
 
-static size_t count_spellings(const struct wb_grammar *grammar, const struct wb_pattern_part *part)
-{
-    return part->is_metavariable ? grammar->n_placeholders + count_bodies(part) : 1;
-}
-
-bool wb_pattern_text_respell(const struct wb_grammar *grammar, struct wb_pattern_text *text)
+bool wb_pattern_text_respell(struct wb_pattern_text *text)
 {
     for (size_t i = 0; i < text->n_parts; i++) {
         struct wb_pattern_part *part = &text->parts[i];
-        if (++part->spelling < count_spellings(grammar, part)) {
+        if (++part->spelling < part->n_spellings) {
             return true;
         }
         part->spelling = 0;
@@ -347,8 +269,8 @@ size_t wb_pattern_text_whole(const struct wb_pattern_text *text, struct wb_span 
         const struct wb_pattern_part *part = &text->parts[i];
         struct wb_span put = wb_span_trim(part->put);
         if (part->is_metavariable &&
-            (wb_span_equal(put, s) ||
-             (part->is_in_body && wb_span_equal(without_end(put), without_end(s))))) {
+            (wb_span_equal(put, s) || (part->spellings[part->spelling].body != NULL &&
+                                       wb_span_equal(without_end(put), without_end(s))))) {
             return part->placeholder;
         }
     }
