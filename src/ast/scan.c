@@ -73,6 +73,19 @@ const struct wb_language *wb_scan_language(const struct wb_languages *languages,
                                                 : NULL;
 }
 
+/* Files of other languages that are this one's too: C++ has headers called .h. */
+static bool is_also(const struct wb_grammar *grammar, const char *path)
+{
+    const struct wb_json *also = wb_json_get(grammar->language->grammar, "also");
+    for (struct wb_json_iter it = wb_json_iter(also); wb_json_next(&it);) {
+        const char *extension = wb_json_str(it.value);
+        if (extension != NULL && wb_str_equal(wb_path_extension(path), extension)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Languages that share a parser are searched together (JavaScript's two). */
 static bool is_wanted(const struct wb_scan *scan, const char *path)
 {
@@ -86,7 +99,7 @@ static bool is_wanted(const struct wb_scan *scan, const char *path)
     }
     const char *parser = wb_json_str(wb_json_get(language->grammar, "parser"));
     const char *own = wb_json_str(wb_json_get(grammar->language->grammar, "parser"));
-    return parser != NULL && own != NULL && wb_str_equal(parser, own);
+    return (parser != NULL && own != NULL && wb_str_equal(parser, own)) || is_also(grammar, path);
 }
 
 static void add_file(struct job *job, const char *path, const char *shown)
