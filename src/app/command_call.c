@@ -6,12 +6,11 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "app/attachment.h"
 #include "app/command.h"
 #include "app/interrupt.h"
 #include "app/output.h"
 #include "app/session.h"
-#include "sys/file.h"
-#include "sys/path.h"
 #include "wire/frame.h"
 
 #define READ_BYTES (64 * WB_KIB)
@@ -53,34 +52,6 @@ static void run_call(struct caller *caller, const char *tool, struct wb_span arg
     wb_cancel_done(&cancel);
 }
 
-/* "png" of "image/png". */
-static const char *extension_of(const char *mime)
-{
-    const char *slash = strchr(mime, '/');
-    const char *name = slash != NULL ? slash + 1 : "bin";
-    return name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789")] == '\0' ? name : "bin";
-}
-
-/* Writes the picture to a file; NULL when that fails. */
-static const char *save_attachment(struct caller *caller, struct wb_arena *arena,
-                                   const struct wb_attachment *attachment, struct wb_error *err)
-{
-    const char *cache = wb_path_cache_folder(arena, err);
-    if (cache == NULL) {
-        return NULL;
-    }
-    const char *folder = wb_path_join(arena, cache, "attachments");
-    const char *path =
-        wb_arena_printf(arena, "%s/%s-%s-%u.%s", folder,
-                        wb_run_conversation_id(caller->session.run), wb_run_id(caller->session.run),
-                        ++caller->n_attachments, extension_of(attachment->mime));
-    if (wb_path_make_folders(folder, 0700, err) != 0 ||
-        wb_file_write_private(path, attachment->bytes, err) != 0) {
-        return NULL;
-    }
-    return path;
-}
-
 static void put_attachments(struct caller *caller, struct wb_json_writer *w,
                             struct wb_result *result)
 {
@@ -88,7 +59,8 @@ static void put_attachments(struct caller *caller, struct wb_json_writer *w,
     for (size_t i = 0; i < result->n_attachments; i++) {
         const struct wb_attachment *attachment = &result->attachments[i];
         struct wb_error err;
-        const char *path = save_attachment(caller, &result->arena, attachment, &err);
+        const char *path = wb_attachment_save(caller->session.run, &caller->n_attachments,
+                                              &result->arena, attachment, &err);
         wb_json_begin_object(w);
         wb_json_member_str(w, "mime", attachment->mime);
         wb_json_member_str(w, "path", path);
@@ -129,7 +101,8 @@ static int answer_text(struct caller *caller, struct wb_result *result, struct w
     for (size_t i = 0; i < result->n_attachments; i++) {
         const struct wb_attachment *attachment = &result->attachments[i];
         struct wb_error save_err;
-        const char *path = save_attachment(caller, &result->arena, attachment, &save_err);
+        const char *path = wb_attachment_save(caller->session.run, &caller->n_attachments,
+                                              &result->arena, attachment, &save_err);
         wb_text_printf(text, "[%s: %s]\n", attachment->mime,
                        path != NULL ? path : save_err.message);
     }

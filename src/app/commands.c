@@ -9,8 +9,9 @@
 #include "run/nearest.h"
 
 const struct wb_command *const wb_commands[] = {
-    &wb_command_call, &wb_command_tools, &wb_command_serve, &wb_command_doctor,
-    &wb_command_tour, &wb_command_trust, &wb_command_help,  NULL,
+    &wb_command_terminal, &wb_command_call,   &wb_command_tools,
+    &wb_command_serve,    &wb_command_doctor, &wb_command_tour,
+    &wb_command_trust,    &wb_command_help,   NULL,
 };
 
 const struct wb_command *wb_commands_find(const char *name)
@@ -53,14 +54,15 @@ static int print_version(void)
     return WB_EXIT_DONE;
 }
 
-/* Before a command: --help and --version. */
+/* Without a command: --help, --version, or the terminal. */
 static int run_without_command(struct wb_arena *arena, int argc, char **argv)
 {
     struct wb_options options;
     struct wb_error err;
     char **operands;
     int n;
-    if (wb_options_parse(arena, argc, argv, 0, &options, &operands, &n, &err) != 0) {
+    if (wb_options_parse(arena, argc, argv, wb_command_terminal.options, &options, &operands, &n,
+                         &err) != 0) {
         return wb_command_refuse("%s; see `werkbank help`", err.message);
     }
     if (options.version) {
@@ -69,7 +71,8 @@ static int run_without_command(struct wb_arena *arena, int argc, char **argv)
     if (options.help) {
         return wb_command_help.run(&options, NULL, 0);
     }
-    return wb_command_refuse("name a command; `werkbank help` lists them");
+    return n == 0 ? wb_command_terminal.run(&options, operands, 0)
+                  : wb_command_refuse("name the command first; `werkbank help` lists them");
 }
 
 static int run_command(struct wb_arena *arena, const struct wb_command *command, int argc,

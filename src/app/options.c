@@ -30,6 +30,8 @@ static const struct row {
     {"json", NULL, WB_OPTION_JSON, KIND_FLAG, offsetof(struct wb_options, json), "answer in JSON"},
     {"remove", NULL, WB_OPTION_REMOVE, KIND_FLAG, offsetof(struct wb_options, remove),
      "take the trust back"},
+    {"plain", NULL, WB_OPTION_PLAIN, KIND_FLAG, offsetof(struct wb_options, plain),
+     "lines of text only: no line editing, colours or pictures"},
     {"help", NULL, 0, KIND_FLAG, offsetof(struct wb_options, help), "say how this is used"},
     {"version", NULL, 0, KIND_FLAG, offsetof(struct wb_options, version),
      "say which version it is"},

@@ -14,6 +14,7 @@ enum {
     WB_OPTION_RUN = 1 << 1, /* all that shape a run besides: --cap, --allow, --trust, ... */
     WB_OPTION_JSON = 1 << 2,
     WB_OPTION_REMOVE = 1 << 3,
+    WB_OPTION_PLAIN = 1 << 4,
 };
 
 struct wb_options {
@@ -21,7 +22,7 @@ struct wb_options {
     enum wb_tier cap, allow; /* 0: not given */
     const char **tools;      /* NULL-terminated; NULL: not given */
     const char *config_file, *conversation_id;
-    bool trust, json, remove;
+    bool trust, json, remove, plain;
     bool help, version;
 };
 
