@@ -8,10 +8,10 @@
 
 /* --- of the source --- */
 
+/* Beyond ASCII anything may be a boundary (blanks, operators, a byte order mark). */
 static bool is_word_char(unsigned char c)
 {
-    return c >= 128 || c == '_' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
-           (c >= 'a' && c <= 'z');
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
 }
 
 static bool holds(struct wb_span source, struct wb_span text, bool is_word)
@@ -90,13 +90,24 @@ void wb_facts_add_words(struct wb_facts *facts, struct wb_span source)
     }
 }
 
-static bool may_have_words(const struct wb_facts *facts, const struct wb_pattern *pattern)
+/* Has the file every word of this text? */
+static bool may_hold(const struct wb_facts *facts, struct wb_span text)
 {
     size_t len;
-    for (size_t i = 0; i < pattern->n_required; i++) {
-        uint64_t hash = hash_word(pattern->required[i], &len);
-        if (pattern->required_is_word[i] &&
+    for (size_t i = 0; i < text.len; i += WB_MAX(len, (size_t)1)) {
+        uint64_t hash = hash_word((struct wb_span){text.ptr + i, text.len - i}, &len);
+        if (len > 0 &&
             !(has_bit(facts, first_bit(facts, hash)) && has_bit(facts, second_bit(facts, hash)))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool may_have_words(const struct wb_facts *facts, const struct wb_pattern *pattern)
+{
+    for (size_t i = 0; i < pattern->n_required; i++) {
+        if (pattern->required_is_word[i] && !may_hold(facts, pattern->required[i])) {
             return false;
         }
     }

@@ -110,16 +110,28 @@ static bool ends_with(struct wb_span text, char c)
     return text.len > 0 && text.ptr[text.len - 1] == c;
 }
 
-/* The lines of the template that a token of several lines has. */
+/* The lines of the template that a token of several lines has. In the pattern it has lost the blanks
+ * around it. */
 static void fix_lines(struct wb_arena *arena, struct wb_template *template, struct wb_span token)
 {
+    struct wb_span text = template->text;
     size_t at = token.len > 0 && memchr(token.ptr, '\n', token.len) != NULL
-                    ? wb_span_find(template->text, token, 0)
+                    ? wb_span_find(text, token, 0)
                     : SIZE_MAX;
-    for (size_t i = 0; at != SIZE_MAX && i < token.len; i++) {
-        if (token.ptr[i] == '\n') {
+    if (at == SIZE_MAX) {
+        return;
+    }
+    size_t end = at + token.len;
+    while (at > 0 && wb_is_blank(text.ptr[at - 1])) {
+        at--;
+    }
+    while (end < text.len && wb_is_blank(text.ptr[end])) {
+        end++;
+    }
+    for (; at < end; at++) {
+        if (text.ptr[at] == '\n') {
             *WB_ARENA_PUSH(arena, template->fixed, template->n_fixed, template->fixed_capacity) =
-                template->text.ptr + at + i + 1;
+                text.ptr + at + 1;
         }
     }
 }
