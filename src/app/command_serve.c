@@ -27,6 +27,7 @@ struct serve {
     struct wb_session session;
     struct wb_stream *stream;
     struct wb_mcp_server *server;
+    struct wb_cards *cards;
     pthread_t main_thread;
     bool stopping;         /* loop thread */
     atomic_bool is_broken; /* a line could not be read */
@@ -99,7 +100,7 @@ static void serve_until(struct serve *serve, const sigset_t *ends)
 {
     struct wb_loop *loop = wb_host_loop(serve->session.host);
     int signal;
-    serve->server = wb_mcp_server_new(serve->session.run, write_line, serve);
+    serve->server = wb_mcp_server_new(serve->session.run, serve->cards, write_line, serve);
     wb_loop_run_sync(loop, open_stream, serve);
     while (sigwait(ends, &signal) != 0) {
     }
@@ -126,11 +127,16 @@ static int run(const struct wb_options *options, char **operands, int n_operands
     sigaddset(&ends, SIGHUP);
     sigaddset(&ends, SIGUSR1); /* from on_end */
     pthread_sigmask(SIG_BLOCK, &ends, NULL);
-    if (wb_session_open(options, NULL, &serve.session, &err) != 0) {
+    serve.cards = wb_cards_new();
+    if (wb_session_open(options, wb_cards_port(serve.cards), &serve.session, &err) != 0) {
+        wb_cards_free(serve.cards);
         return wb_command_refuse("%s", err.message);
     }
+    wb_cards_record(serve.cards, wb_run_transcript(serve.session.run),
+                    wb_run_id(serve.session.run));
     serve_until(&serve, &ends);
     wb_session_close(&serve.session);
+    wb_cards_free(serve.cards);
     return serve.is_broken ? WB_EXIT_ERROR : WB_EXIT_DONE;
 }
 

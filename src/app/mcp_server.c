@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "app/mcp_cards.h"
 #include "app/mcp_json.h"
 #include "base/log.h"
 #include "wire/peer.h"
@@ -21,6 +22,8 @@ struct wb_mcp_server {
     int (*write)(void *ctx, const struct wb_span *spans, size_t n, struct wb_error *err);
     void *ctx;        /* of write */
     bool initialized; /* reading thread */
+    struct wb_cards *cards;
+    struct wb_mcp_cards *mcp_cards; /* NULL: the client shows no cards */
     pthread_mutex_t lock;
     struct mcp_call *calls; /* under way */
 };
@@ -209,6 +212,11 @@ static void handle_initialize(struct wb_mcp_server *server, const struct wb_peer
         }
     }
     server->initialized = true;
+    const struct wb_json *elicitation = wb_json_path(message->params, "capabilities.elicitation");
+    if (elicitation != NULL && server->cards != NULL && server->mcp_cards == NULL) {
+        server->mcp_cards =
+            wb_mcp_cards_new(server->cards, server->peer, wb_host_pool(wb_run_host(server->run)));
+    }
     wb_mcp_put_initialize_result(&json, server->run, agreed);
     reply(server, message->id, &json);
 }
@@ -318,7 +326,7 @@ static int write_line(void *ctx, const struct wb_span *spans, size_t n, struct w
     return server->write(server->ctx, spans, n, err);
 }
 
-struct wb_mcp_server *wb_mcp_server_new(struct wb_run *run,
+struct wb_mcp_server *wb_mcp_server_new(struct wb_run *run, struct wb_cards *cards,
                                         int (*write)(void *ctx, const struct wb_span *spans,
                                                      size_t n, struct wb_error *err),
                                         void *ctx)
@@ -330,9 +338,12 @@ struct wb_mcp_server *wb_mcp_server_new(struct wb_run *run,
         .on_request = on_request,
         .on_notification = on_notification,
         .on_garbage = on_garbage,
+        .cancel_method = "notifications/cancelled",
+        .cancel_key = "requestId",
         .ctx = server,
     };
     server->run = run;
+    server->cards = cards;
     server->write = write;
     server->ctx = ctx;
     server->peer = wb_peer_new(&options);
@@ -362,6 +373,7 @@ void wb_mcp_server_free(struct wb_mcp_server *server)
 {
     if (server != NULL) {
         wb_peer_close(server->peer, "the run is closed");
+        wb_mcp_cards_free(server->mcp_cards);
         wb_peer_free(server->peer);
         pthread_mutex_destroy(&server->lock);
         free(server);

@@ -10,12 +10,14 @@
 #ifndef WB_APP_MCP_SERVER_H
 #define WB_APP_MCP_SERVER_H
 
+#include "run/cards.h"
 #include "run/run.h"
 
 struct wb_mcp_server;
 
-/* write: one whole line as one unit, from any thread, as of wb_peer_options. */
-struct wb_mcp_server *wb_mcp_server_new(struct wb_run *run,
+/* cards: the run's question port; a client that offers elicitation answers them. May be NULL.
+ * write: one whole line as one unit, from any thread, as of wb_peer_options. */
+struct wb_mcp_server *wb_mcp_server_new(struct wb_run *run, struct wb_cards *cards,
                                         int (*write)(void *ctx, const struct wb_span *spans,
                                                      size_t n, struct wb_error *err),
                                         void *ctx);

@@ -61,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct wb_run_options options = {.workspace = "/"};
     struct wb_run *run = wb_run_open(host, &options, &err);
     assert(run != NULL);
-    struct wb_mcp_server *server = wb_mcp_server_new(run, check_line, NULL);
+    struct wb_mcp_server *server = wb_mcp_server_new(run, NULL, check_line, NULL);
     wb_mcp_server_feed(server, (const char *)data, size);
     wb_mcp_server_feed(server, "\n", 1);
     wb_run_close(run);

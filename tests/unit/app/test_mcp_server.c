@@ -128,7 +128,7 @@ static int set_up(void **state)
     const struct wb_run_options run_options = {.workspace = scratch.folder, .allow = WB_TIER_EXEC};
     run = wb_run_open(host, &run_options, &err);
     assert_non_null(run);
-    server = wb_mcp_server_new(run, keep_line, NULL);
+    server = wb_mcp_server_new(run, NULL, keep_line, NULL);
     sem_init(&slow_entered, 0, 0);
     return 0;
 }
