@@ -33,6 +33,11 @@ execute_process(
     COMMAND ${PROJECT_SOURCE_DIR}/tools/build-grammars
     OUTPUT_VARIABLE wb_grammars_dir
     OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+set_property(
+    DIRECTORY
+    APPEND
+    PROPERTY CMAKE_CONFIGURE_DEPENDS tools/build-grammars third_party/npm/grammars/sources
+             third_party/npm/grammars/package-lock.json)
 file(GLOB wb_grammar_objects ${wb_grammars_dir}/*.o)
 add_library(wb_grammars INTERFACE)
 target_include_directories(wb_grammars SYSTEM INTERFACE ${wb_grammars_dir}/include)
