@@ -21,9 +21,11 @@ struct wb_command {
 };
 
 extern const struct wb_command wb_command_call;
+extern const struct wb_command wb_command_conversations;
 extern const struct wb_command wb_command_doctor;
 extern const struct wb_command wb_command_help;
 extern const struct wb_command wb_command_serve;
+extern const struct wb_command wb_command_show;
 extern const struct wb_command wb_command_terminal;
 extern const struct wb_command wb_command_tools;
 extern const struct wb_command wb_command_tour;

@@ -9,9 +9,17 @@
 #include "run/nearest.h"
 
 const struct wb_command *const wb_commands[] = {
-    &wb_command_terminal, &wb_command_call,   &wb_command_tools,
-    &wb_command_serve,    &wb_command_doctor, &wb_command_tour,
-    &wb_command_trust,    &wb_command_help,   NULL,
+    &wb_command_terminal,
+    &wb_command_call,
+    &wb_command_tools,
+    &wb_command_serve,
+    &wb_command_doctor,
+    &wb_command_tour,
+    &wb_command_trust,
+    &wb_command_conversations,
+    &wb_command_show,
+    &wb_command_help,
+    NULL,
 };
 
 const struct wb_command *wb_commands_find(const char *name)

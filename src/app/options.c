@@ -32,6 +32,8 @@ static const struct row {
      "take the trust back"},
     {"plain", NULL, WB_OPTION_PLAIN, KIND_FLAG, offsetof(struct wb_options, plain),
      "lines of text only: no line editing, colours or pictures"},
+    {"html", NULL, WB_OPTION_HTML, KIND_FLAG, offsetof(struct wb_options, html),
+     "as one HTML page"},
     {"help", NULL, 0, KIND_FLAG, offsetof(struct wb_options, help), "say how this is used"},
     {"version", NULL, 0, KIND_FLAG, offsetof(struct wb_options, version),
      "say which version it is"},

@@ -15,6 +15,7 @@ enum {
     WB_OPTION_JSON = 1 << 2,
     WB_OPTION_REMOVE = 1 << 3,
     WB_OPTION_PLAIN = 1 << 4,
+    WB_OPTION_HTML = 1 << 5,
 };
 
 struct wb_options {
@@ -22,7 +23,7 @@ struct wb_options {
     enum wb_tier cap, allow; /* 0: not given */
     const char **tools;      /* NULL-terminated; NULL: not given */
     const char *config_file, *conversation_id;
-    bool trust, json, remove, plain;
+    bool trust, json, remove, plain, html;
     bool help, version;
 };
 

@@ -30,6 +30,11 @@ void wb_call_record_begin(const struct wb_call *call, const char *tool_name,
                           const struct wb_json *json, struct wb_span arguments_json)
 {
     struct members m;
+    if (call->id == 1) {
+        begin_members(&m, call, NULL);
+        wb_json_member_str(&m.w, "workspace", wb_run_workspace(call->run));
+        add_event(&m, call, "run");
+    }
     begin_members(&m, call, tool_name);
     if (call->options->origin != NULL) {
         wb_json_member_str(&m.w, "origin", call->options->origin);
@@ -71,6 +76,23 @@ void wb_call_record_write(const struct wb_call *call, const struct wb_commit *co
     add_event(&m, call, "write");
 }
 
+static void put_attachments(struct members *m, const struct wb_call *call,
+                            const struct wb_result *result)
+{
+    wb_json_key(&m->w, "attachments");
+    wb_json_begin_array(&m->w);
+    for (size_t i = 0; i < result->n_attachments; i++) {
+        const struct wb_attachment *attachment = &result->attachments[i];
+        wb_json_begin_object(&m->w);
+        wb_json_member_str(&m->w, "mime", attachment->mime);
+        wb_json_member_str(&m->w, "file",
+                           wb_transcript_keep(wb_run_transcript(call->run), call->arena,
+                                              attachment->mime, attachment->bytes));
+        wb_json_end_object(&m->w);
+    }
+    wb_json_end_array(&m->w);
+}
+
 void wb_call_record_end(const struct wb_call *call, const char *tool_name,
                         const struct wb_result *result, int64_t took_us)
 {
@@ -82,7 +104,7 @@ void wb_call_record_end(const struct wb_call *call, const char *tool_name,
     }
     wb_json_member_span(&m.w, "text", wb_text_span(&result->text));
     if (result->n_attachments > 0) {
-        wb_json_member_int(&m.w, "attachments", (int64_t)result->n_attachments);
+        put_attachments(&m, call, result);
     }
     wb_json_member_int(&m.w, "took_us", took_us);
     add_event(&m, call, "result");

@@ -9,9 +9,12 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "sys/file.h"
 #include "sys/path.h"
+#include "sys/sha256.h"
 
 #define ID_BYTES_MAX 64
+#define TAIL_BYTES (2 * 1024 * 1024) /* the last line is somewhere in it */
 
 struct wb_transcript {
     pthread_mutex_t lock; /* of everything below */
@@ -75,6 +78,22 @@ static bool ends_in_line(int fd)
     return end <= 0 || (pread(fd, &last, 1, end - 1) == 1 && last == '\n');
 }
 
+/* The id of the last event that is whole; 0: there is none. */
+static int64_t last_id(int fd)
+{
+    off_t end = lseek(fd, 0, SEEK_END);
+    off_t start = end > TAIL_BYTES ? end - TAIL_BYTES : 0;
+    WB_AUTO(wb_free_p) char *tail = wb_alloc((size_t)(end - start) + 1);
+    ssize_t n = pread(fd, tail, (size_t)(end - start), start);
+    static const char head[] = "{\"id\":";
+    for (ssize_t i = n; i-- > 0;) {
+        if ((i == 0 || tail[i - 1] == '\n') && wb_str_starts(tail + i, head)) {
+            return strtoll(tail + i + sizeof(head) - 1, NULL, 10);
+        }
+    }
+    return 0;
+}
+
 static int open_file(struct wb_transcript *transcript, struct wb_error *err)
 {
     WB_AUTO(wb_arena_done) struct wb_arena arena;
@@ -98,6 +117,7 @@ static int open_file(struct wb_transcript *transcript, struct wb_error *err)
     }
     transcript->fd = fd;
     transcript->torn = !ends_in_line(fd);
+    transcript->n_events = last_id(fd);
     transcript->path = wb_strdup(path);
     return 0;
 }
@@ -124,6 +144,44 @@ static void write_line(struct wb_transcript *transcript, struct wb_span line)
     wb_error_errno(&err, written < 0 ? errno : ENOSPC, "cannot write %s", transcript->path);
     transcript->torn = transcript->torn || written > 0;
     tell_failure(transcript, err.message);
+}
+
+static const char *keep(struct wb_transcript *transcript, struct wb_arena *arena, const char *mime,
+                        struct wb_span bytes, struct wb_error *err)
+{
+    const struct wb_sha256 hash = wb_sha256(bytes);
+    char hex[WB_SHA256_HEX_BYTES];
+    const char *slash = strchr(mime, '/');
+    const char *extension =
+        slash != NULL && strspn(slash + 1, "abcdefghijklmnopqrstuvwxyz") == strlen(slash + 1)
+            ? slash + 1
+            : "bin";
+    char *state = wb_path_state_folder(arena, err);
+    if (state == NULL) {
+        return NULL;
+    }
+    wb_sha256_hex(&hash, hex);
+    const char *name = wb_arena_printf(arena, "%s/%.32s.%s", transcript->id, hex, extension);
+    const char *folder = wb_arena_printf(arena, "%s/conversations/%s", state, transcript->id);
+    const char *path = wb_arena_printf(arena, "%s/conversations/%s", state, name);
+    if (wb_path_make_folders(folder, 0700, err) != 0 ||
+        wb_file_write_private(path, bytes, err) != 0) {
+        return NULL;
+    }
+    return name;
+}
+
+const char *wb_transcript_keep(struct wb_transcript *transcript, struct wb_arena *arena,
+                               const char *mime, struct wb_span bytes)
+{
+    struct wb_error err;
+    const char *name = keep(transcript, arena, mime, bytes, &err);
+    if (name == NULL) {
+        pthread_mutex_lock(&transcript->lock);
+        tell_failure(transcript, err.message);
+        pthread_mutex_unlock(&transcript->lock);
+    }
+    return name;
 }
 
 void wb_transcript_add(struct wb_transcript *transcript, const char *run_id, const char *kind,

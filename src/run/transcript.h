@@ -18,8 +18,13 @@ void wb_transcript_close(struct wb_transcript *transcript);
 /* NULL before the first event. */
 const char *wb_transcript_path(struct wb_transcript *transcript);
 
-/* Appends {"id": n, "time": "...", "run": run_id, "kind": kind, <members>}; n counts from 1 in this
- * process. members: JSON object text without braces, or empty. A transcript that cannot be written
+/* Keeps a picture beside the transcript, in conversations/<id>/, named by its content's hash; NULL when
+ * that fails (logged once). The name is relative to the folder of the transcript, in the arena. */
+const char *wb_transcript_keep(struct wb_transcript *transcript, struct wb_arena *arena,
+                               const char *mime, struct wb_span bytes);
+
+/* Appends {"id": n, "time": "...", "run": run_id, "kind": kind, <members>}; n counts on from what
+ * the file has. members: JSON object text without braces, or empty. A transcript that cannot be written
  * is logged once, not fatal. */
 void wb_transcript_add(struct wb_transcript *transcript, const char *run_id, const char *kind,
                        struct wb_span members);
