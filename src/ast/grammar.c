@@ -7,18 +7,13 @@
 #include "run/table.h"
 
 /* The built-in parsers: third_party/npm/grammars/sources has the same names. */
-#define PARSERS(X)                                                                                 \
-    X(bash)                                                                                        \
-    X(c)                                                                                           \
-    X(c_sharp)                                                                                     \
-    X(cpp)                                                                                         \
-    X(css)                                                                                         \
-    X(dart)                                                                                        \
-    X(elixir)                                                                                      \
-    X(go) X(haskell) X(hcl) X(html) X(java) X(javascript) X(json) X(julia) X(kotlin) X(lua)        \
-        X(make) X(markdown) X(ocaml) X(ocaml_interface) X(php) X(powershell) X(python) X(r)        \
-            X(ruby) X(rust) X(scala) X(scss) X(sql) X(swift) X(toml) X(tsx) X(typescript) X(xml)   \
-                X(yaml) X(zig)
+/* clang-format off */
+#define PARSERS(X) \
+    X(bash) X(c) X(c_sharp) X(cpp) X(css) X(dart) X(elixir) X(go) X(haskell) X(hcl) X(html) \
+    X(java) X(javascript) X(json) X(julia) X(kotlin) X(lua) X(make) X(markdown) X(ocaml) \
+    X(ocaml_interface) X(php) X(powershell) X(python) X(r) X(ruby) X(rust) X(scala) X(scss) \
+    X(sql) X(swift) X(toml) X(tsx) X(typescript) X(xml) X(yaml) X(zig)
+/* clang-format on */
 
 #define DECLARE(name) extern const TSLanguage *tree_sitter_##name(void);
 #define ROW(name) {#name, tree_sitter_##name},

@@ -225,7 +225,7 @@ static int decode_bool(struct decoder *d, const char *name, const struct wb_arg 
 static int decode_maybe(struct decoder *d, const char *name, const struct wb_arg *arg,
                         const struct wb_json *value, int *ret)
 {
-    bool is_true;
+    bool is_true = false;
     if (decode_bool(d, name, arg, value, &is_true) != 0) {
         return -1;
     }

@@ -296,7 +296,8 @@ int main(int argc, char **argv)
     workspace = argv[1];
     choose(argv[2], "quick");
     test_one_server();
-    int n_descriptors = count_descriptors(false); /* what libuv keeps for the process is there now */
+    int n_descriptors =
+        count_descriptors(false); /* what libuv keeps for the process is there now */
     choose(argv[2], "slow");
     test_killed_servers();
     test_surfaces();

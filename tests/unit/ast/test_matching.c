@@ -102,8 +102,8 @@ static void find_matches(struct fixture *f, const struct wb_pattern *pattern, st
     WB_AUTO(wb_flat_tree_done) struct wb_flat_tree tree = {0};
     struct wb_error err;
     struct wb_match match;
-    assert_int_equal(wb_parser_parse(f->parser, pattern->grammar, source,
-                                     wb_clock_deadline(60000), NULL, &tree, &err),
+    assert_int_equal(wb_parser_parse(f->parser, pattern->grammar, source, wb_clock_deadline(60000),
+                                     NULL, &tree, &err),
                      0);
     struct wb_matcher *matcher = wb_matcher_new(pattern);
     wb_matcher_start(matcher, &tree, source);
@@ -174,9 +174,8 @@ static void check_matches(struct fixture *f, const struct test_case *test,
             print_error("  context: %s\n", pattern->rungs[0].context);
             dump_tree(f, pattern->grammar, wb_text_span(&source));
         }
-    } else if (test->captures.len > 0 &&
-               !wb_span_equal(wb_span_trim(test->captures),
-                              wb_span_trim(wb_text_span(&captures)))) {
+    } else if (test->captures.len > 0 && !wb_span_equal(wb_span_trim(test->captures),
+                                                        wb_span_trim(wb_text_span(&captures)))) {
         report(f, test, "the captures differ");
         print_error("%s", wb_text_cstr(&captures));
     }

@@ -178,7 +178,7 @@ static void paths_outside_never_pass_unasked(void **state)
 static void an_approval_lets_one_call_pass(void **state)
 {
     struct port port = {.outcome = WB_CARD_ANSWERED, .choice = 0};
-    const struct wb_question_port question_port = {answer, &port};
+    const struct wb_question_port question_port = {.ask = answer, .ctx = &port};
     bool failed;
     (void)state;
     fixture_open(&f, (struct wb_run_options){.port = &question_port});
@@ -215,7 +215,7 @@ static void everything_but_allow_is_a_refusal(void **state)
     (void)state;
     for (size_t i = 0; i < WB_COUNT(rows); i++) {
         struct port port = rows[i].port;
-        const struct wb_question_port question_port = {answer, &port};
+        const struct wb_question_port question_port = {.ask = answer, .ctx = &port};
         bool failed;
         fixture_open(&f, (struct wb_run_options){.port = &question_port});
         assert_string_equal(fixture_call(&f, "change", "{}", &failed), rows[i].text);
