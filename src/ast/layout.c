@@ -296,6 +296,64 @@ void wb_block_add_moved(struct wb_block *block, const struct wb_block *piece, st
     }
 }
 
+/* Adds what a line that went in from `from` goes in by now; it may have gone in by less. Returns how
+ * much of the line that replaces. */
+static size_t add_indentation(struct wb_block *block, struct wb_span line, struct wb_span from,
+                              struct wb_span to)
+{
+    size_t n = 0;
+    while (n < line.len && n < from.len && line.ptr[n] == from.ptr[n]) {
+        n++;
+    }
+    bool is_less = n < from.len && (n == line.len || !(line.ptr[n] == ' ' || line.ptr[n] == '\t'));
+    if (n < from.len && !is_less) {
+        return 0; /* blanks of another kind */
+    }
+    size_t less = from.len - n;
+    wb_text_add(&block->text, to.ptr, to.len > less ? to.len - less : 0);
+    return n;
+}
+
+void wb_block_add_gap(struct wb_block *block, const struct wb_layout *layout, uint32_t start,
+                      uint32_t end, struct wb_span from, struct wb_span to)
+{
+    struct wb_span source = layout->source;
+    while (start < end) {
+        const char *line_end = memchr(source.ptr + start, '\n', end - start);
+        uint32_t next = line_end != NULL ? (uint32_t)(line_end - source.ptr) + 1 : end;
+        wb_text_add(&block->text, source.ptr + start, next - start);
+        start = next;
+        if (line_end == NULL) {
+            break;
+        }
+        struct wb_span line, rest = {source.ptr + next, source.len - next};
+        wb_span_next_line(&rest, &line);
+        if (wb_layout_is_fixed(layout, next)) {
+            wb_block_fix_line(block);
+        } else if (!is_blank(line)) {
+            line.len = WB_MIN(line.len, (size_t)(end - next));
+            start = next + (uint32_t)add_indentation(block, line, from, to);
+        }
+    }
+}
+
+void wb_block_line_indentation(const struct wb_block *block, size_t floor, struct wb_text *ret)
+{
+    const char *text = block->text.ptr;
+    size_t start = block->text.len, end;
+    while (start > floor && text[start - 1] != '\n') {
+        start--;
+    }
+    if (start <= floor) {
+        return;
+    }
+    for (end = start; end < block->text.len && (text[end] == ' ' || text[end] == '\t');) {
+        end++;
+    }
+    wb_text_clear(ret);
+    wb_text_add(ret, text + start, end - start);
+}
+
 void wb_block_add_line_end(struct wb_block *block, const struct wb_layout *layout)
 {
     wb_text_add_str(&block->text, layout->has_crlf ? "\r\n" : "\n");

@@ -50,6 +50,11 @@ void wb_block_add_source(struct wb_block *block, const struct wb_layout *layout,
 /* Adds a piece; its lines behind the first move from one indentation to the other. */
 void wb_block_add_moved(struct wb_block *block, const struct wb_block *piece, struct wb_span from,
                         struct wb_span to);
+/* Adds what stands between two tokens of the source; its lines move too. */
+void wb_block_add_gap(struct wb_block *block, const struct wb_layout *layout, uint32_t start,
+                      uint32_t end, struct wb_span from, struct wb_span to);
+/* The indentation of the block's last line, where it begins at or behind floor; else *ret stays. */
+void wb_block_line_indentation(const struct wb_block *block, size_t floor, struct wb_text *ret);
 /* The shortest indentation of the lines behind the first that are moved; ptr NULL: there are none. */
 struct wb_span wb_block_hanging_indentation(const struct wb_block *block);
 void wb_block_add_line_end(struct wb_block *block, const struct wb_layout *layout);

@@ -11,8 +11,9 @@
 struct place {
     uint32_t start, end; /* what is replaced */
     struct wb_capture *captures;
-    const char *refusal; /* why it may not be rewritten, or NULL */
-    bool is_done;        /* rewritten, or inside what was */
+    struct wb_range *tokens; /* where the pattern's are; NULL: not known */
+    const char *refusal;     /* why it may not be rewritten, or NULL */
+    bool is_done;            /* rewritten, or inside what was */
 };
 
 struct rewriter {
@@ -94,10 +95,39 @@ static void keep_ends(const struct rewriter *r, const struct wb_match *match, st
     }
 }
 
+/* Where the pattern's tokens are in the match. */
+static void place_tokens(const struct rewriter *r, const struct wb_match *match,
+                         struct place *place)
+{
+    struct wb_arena *arena = &r->ret->arena;
+    struct wb_range *left_out =
+        wb_arena_alloc_array(arena, match->n_unmentioned + 1, sizeof(*left_out));
+    for (size_t i = 0; i < match->n_unmentioned; i++) {
+        const struct wb_flat_node *node = &r->file->tree->nodes[match->unmentioned[i]];
+        left_out[i] = (struct wb_range){node->start, node->end};
+    }
+    place->tokens = wb_tokens_place(arena, wb_template_pattern(r->template),
+                                    wb_template_pattern_tokens(r->template), r->file->source, match,
+                                    left_out, match->n_unmentioned);
+}
+
+/* The first node between the ends that would be lost; UINT32_MAX: none. */
+static uint32_t find_lost(const struct rewriter *r, const struct wb_match *match,
+                          const struct place *place, size_t first, size_t last)
+{
+    for (size_t i = first; i < last; i++) {
+        const struct wb_flat_node *node = &r->file->tree->nodes[match->unmentioned[i]];
+        if (!wb_template_keeps(r->template, place->tokens, node->start, node->end) &&
+            ((node->flags & WB_FLAT_EXTRA) != 0 || !is_layout(r, match->unmentioned[i]))) {
+            return match->unmentioned[i];
+        }
+    }
+    return UINT32_MAX;
+}
+
 static void keep_unmentioned(const struct rewriter *r, const struct wb_match *match,
                              struct place *place)
 {
-    const struct wb_flat_node *nodes = r->file->tree->nodes;
     const struct wb_pattern_rung *rung = &wb_template_pattern(r->template)->rungs[match->rung];
     size_t first = 0, last = match->n_unmentioned;
     keep_ends(r, match, place, &first, &last);
@@ -105,18 +135,14 @@ static void keep_unmentioned(const struct rewriter *r, const struct wb_match *ma
         !wb_template_is_ended(r->template)) {
         place->end = skip_blanks_back(r, place->end - 1, place->start);
     }
-    for (size_t i = first; i < last; i++) {
-        const struct wb_flat_node *node = &nodes[match->unmentioned[i]];
-        bool is_comment = (node->flags & WB_FLAT_EXTRA) != 0;
-        if (is_comment || !is_layout(r, match->unmentioned[i])) {
-            struct wb_span text = wb_flat_text(node, r->file->source);
-            text.len = wb_utf8_cut(text, 40);
-            place->refusal =
-                wb_arena_printf(&r->ret->arena,
-                                "%s that the pattern does not mention would be lost: " WB_SPAN_FMT,
-                                is_comment ? "a comment" : "a token", WB_SPAN_ARG(text));
-            return;
-        }
+    uint32_t lost = find_lost(r, match, place, first, last);
+    if (lost != UINT32_MAX) {
+        const struct wb_flat_node *node = &r->file->tree->nodes[lost];
+        struct wb_span text = wb_flat_text(node, r->file->source);
+        text.len = wb_utf8_cut(text, 40);
+        place->refusal = wb_arena_printf(
+            &r->ret->arena, "%s that the pattern does not mention would be lost: " WB_SPAN_FMT,
+            (node->flags & WB_FLAT_EXTRA) != 0 ? "a comment" : "a token", WB_SPAN_ARG(text));
     }
 }
 
@@ -130,6 +156,7 @@ static void add_place(struct rewriter *r, const struct wb_match *match, size_t n
     place->end = match->end;
     place->captures = wb_arena_alloc_array(arena, n_variables + 1, sizeof(*place->captures));
     memcpy(place->captures, match->captures, n_variables * sizeof(*place->captures));
+    place_tokens(r, match, place);
     keep_unmentioned(r, match, place);
 }
 
@@ -267,7 +294,7 @@ static void rewrite_place(struct rewriter *r, struct place *place, unsigned dept
             make_splice(r, &place->captures[i], depth, &splices[i]);
         }
     }
-    wb_template_put(r->template, &r->layout, place->start, splices, out);
+    wb_template_put(r->template, &r->layout, place->start, splices, place->tokens, out);
     for (size_t i = 0; i < pattern->n_variables; i++) {
         wb_block_done(&splices[i].block);
     }

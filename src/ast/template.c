@@ -1,16 +1,12 @@
 /* template: see the header. */
 #include "ast/template.h"
 
-struct part {
-    struct wb_span literal;
-    size_t variable; /* SIZE_MAX: literal text */
-};
-
 struct wb_template {
     const struct wb_pattern *pattern;
     struct wb_span text;
-    struct part *parts;
-    size_t n_parts, capacity;
+    struct wb_tokens tokens;
+    struct wb_tokens of_pattern;
+    size_t *aligned;    /* for each token the pattern's that it is; SIZE_MAX: none */
     unsigned unit;      /* blanks of one level of its indentation; 0: it has none */
     bool is_ended;      /* see wb_template_is_ended */
     const char **fixed; /* where its lines begin that are inside strings */
@@ -34,72 +30,34 @@ bool wb_template_is_ended(const struct wb_template *template)
 
 bool wb_template_uses(const struct wb_template *template, size_t variable)
 {
-    for (size_t i = 0; i < template->n_parts; i++) {
-        if (template->parts[i].variable == variable) {
+    for (size_t i = 0; i < template->tokens.count; i++) {
+        if (template->tokens.items[i].variable == variable) {
             return true;
         }
     }
     return false;
 }
 
-/* --- compiling: the parts --- */
+/* --- compiling: the names --- */
 
-static int refuse_name(const struct wb_pattern *pattern, struct wb_span name, bool is_many,
-                       struct wb_error *err)
+static int refuse_name(const struct wb_pattern *pattern, struct wb_span bad, struct wb_error *err)
 {
     WB_AUTO(wb_text_done) struct wb_text names = {0};
     for (size_t i = 0; i < pattern->n_variables; i++) {
         wb_text_printf(&names, "%s%s%s", i > 0 ? ", " : "", pattern->is_many[i] ? "$$$" : "$",
                        pattern->variables[i]);
     }
-    if (name.len == 0) {
+    if (wb_span_is(bad, "$$$") || wb_span_starts(bad, WB_SPAN("$_")) ||
+        wb_span_starts(bad, WB_SPAN("$$$_"))) {
         return wb_error_set(err, WB_ERROR_INVALID,
-                            "The rewrite has a metavariable without a name, which stands for "
-                            "nothing: name it in the pattern and here");
+                            "The rewrite has a metavariable without a name, " WB_SPAN_FMT
+                            ", which stands for nothing: name it in the pattern and here",
+                            WB_SPAN_ARG(bad));
     }
     return wb_error_set(err, WB_ERROR_INVALID,
-                        "The rewrite has %s" WB_SPAN_FMT ", which the pattern does not bind; it "
+                        "The rewrite has " WB_SPAN_FMT ", which the pattern does not bind; it "
                         "binds %s. A $ that is meant as one is written \\$",
-                        is_many ? "$$$" : "$", WB_SPAN_ARG(name),
-                        names.len > 0 ? wb_text_cstr(&names) : "nothing");
-}
-
-static void add_part(struct wb_arena *arena, struct wb_template *template, struct wb_span literal,
-                     size_t variable)
-{
-    if (literal.len > 0 || variable != SIZE_MAX) {
-        *WB_ARENA_PUSH(arena, template->parts, template->n_parts, template->capacity) =
-            (struct part){literal, variable};
-    }
-}
-
-static int read_parts(struct wb_arena *arena, struct wb_template *template, struct wb_error *err)
-{
-    struct wb_span text = template->text;
-    size_t done = 0;
-    for (size_t at = 0; at < text.len;) {
-        struct wb_span name, rest = {text.ptr + at, text.len - at};
-        bool is_many, is_escape = rest.len > 1 && rest.ptr[0] == '\\' && rest.ptr[1] == '$';
-        size_t length =
-            is_escape ? 0 : wb_metavariable_read(template->pattern->grammar, rest, &name, &is_many);
-        if (!is_escape && length == 0) {
-            at++;
-            continue;
-        }
-        add_part(arena, template, (struct wb_span){text.ptr + done, at - done}, SIZE_MAX);
-        done = at + (is_escape ? 1 : length);
-        at += is_escape ? 2 : length;
-        if (!is_escape) {
-            size_t variable =
-                name.len > 0 ? wb_pattern_variable(template->pattern, name) : SIZE_MAX;
-            if (variable == SIZE_MAX) {
-                return refuse_name(template->pattern, name, is_many, err);
-            }
-            add_part(arena, template, (struct wb_span){NULL, 0}, variable);
-        }
-    }
-    add_part(arena, template, (struct wb_span){text.ptr + done, text.len - done}, SIZE_MAX);
-    return 0;
+                        WB_SPAN_ARG(bad), names.len > 0 ? wb_text_cstr(&names) : "nothing");
 }
 
 /* --- compiling: what it is as code --- */
@@ -203,14 +161,54 @@ const struct wb_template *wb_template_compile(struct wb_arena *arena, struct wb_
                                               struct wb_error *err)
 {
     struct wb_template *template = WB_ARENA_NEW(arena, struct wb_template);
+    struct wb_span bad;
     template->pattern = pattern;
     template->text = wb_arena_span(arena, text);
-    if (read_parts(arena, template, err) != 0) {
+    if (!wb_tokens_read(arena, pattern, template->text, &template->tokens, &bad)) {
+        refuse_name(pattern, bad, err);
         return NULL;
     }
+    wb_tokens_read(arena, pattern, pattern->text, &template->of_pattern, &bad);
+    template->aligned = wb_tokens_align(arena, &template->of_pattern, &template->tokens);
     read_code(arena, parser, template);
     read_unit(template);
     return template;
+}
+
+/* --- what stays between tokens --- */
+
+const struct wb_tokens *wb_template_pattern_tokens(const struct wb_template *template)
+{
+    return &template->of_pattern;
+}
+
+/* Stands the same between token i and the one in front of it as in the pattern? *ret: what stands
+ * there in the match. */
+static bool find_kept(const struct wb_template *template, const struct wb_range *places, size_t i,
+                      struct wb_range *ret)
+{
+    if (places == NULL || i == 0 || template->aligned[i] == SIZE_MAX ||
+        template->aligned[i - 1] == SIZE_MAX ||
+        template->aligned[i] != template->aligned[i - 1] + 1) {
+        return false;
+    }
+    size_t p = template->aligned[i];
+    *ret = (struct wb_range){places[p - 1].end, places[p].start};
+    return places[p - 1].start != UINT32_MAX && places[p].start != UINT32_MAX &&
+           ret->start <= ret->end &&
+           wb_span_equal(template->tokens.items[i].gap, template->of_pattern.items[p].gap);
+}
+
+bool wb_template_keeps(const struct wb_template *template, const struct wb_range *places,
+                       uint32_t start, uint32_t end)
+{
+    struct wb_range kept;
+    for (size_t i = 1; i < template->tokens.count; i++) {
+        if (find_kept(template, places, i, &kept) && start >= kept.start && end <= kept.end) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* --- putting --- */
@@ -219,9 +217,15 @@ const struct wb_template *wb_template_compile(struct wb_arena *arena, struct wb_
 struct maker {
     const struct wb_template *template;
     const struct wb_layout *layout;
+    const struct wb_range *places; /* of the pattern's tokens; NULL: not known */
+    const struct wb_splice *splices;
     struct wb_span indentation; /* of the place */
-    struct wb_text now;         /* of the template's line at hand */
+    struct wb_text now;         /* of the line at hand */
     struct wb_block *out;
+    size_t floor;   /* where the template begins in it */
+    bool has_lines; /* the template has begun a line of its own */
+    bool has_gap;   /* what stands in front of the next token was put already */
+    bool has_next;  /* and the next token too, which is a comma */
 };
 
 static bool is_blank_line(struct wb_span text, size_t at, bool is_last)
@@ -260,6 +264,7 @@ static size_t begin_line(struct maker *maker, struct wb_span literal, size_t at,
     if (is_blank_line(literal, at, is_last)) {
         return at;
     }
+    maker->has_lines = true;
     wb_text_add_span(text, maker->indentation);
     at = put_indentation(maker, literal, at);
     wb_text_clear(&maker->now);
@@ -267,6 +272,7 @@ static size_t begin_line(struct maker *maker, struct wb_span literal, size_t at,
     return at;
 }
 
+/* Blanks of the template. */
 static void put_literal(struct maker *maker, struct wb_span literal, bool is_last)
 {
     for (size_t i = 0; i < literal.len;) {
@@ -279,6 +285,14 @@ static void put_literal(struct maker *maker, struct wb_span literal, bool is_las
             i = begin_line(maker, literal, i + 1, is_last);
         }
     }
+}
+
+/* What the source has there. Lines go in from where they were to where we are. */
+static void put_kept(struct maker *maker, struct wb_range kept)
+{
+    wb_block_add_gap(maker->out, maker->layout, kept.start, kept.end,
+                     wb_layout_indentation(maker->layout, kept.start), wb_text_span(&maker->now));
+    wb_block_line_indentation(maker->out, maker->floor, &maker->now);
 }
 
 /* --- an empty $$$ takes one comma --- */
@@ -306,13 +320,27 @@ static size_t find_closing(struct wb_span source, size_t at, bool *ret_comma)
     return at < source.len && is_closing(source.ptr[at]) ? at : SIZE_MAX;
 }
 
+static const struct wb_token *next_of(const struct maker *maker, size_t i)
+{
+    const struct wb_tokens *tokens = &maker->template->tokens;
+    return i + 1 < tokens->count ? &tokens->items[i + 1] : NULL;
+}
+
+static bool is_text(const struct wb_token *token, const char *text)
+{
+    return token != NULL && token->variable == SIZE_MAX && wb_span_is(token->text, text);
+}
+
+static bool is_bracket(const struct wb_token *token)
+{
+    return token != NULL && token->variable == SIZE_MAX && is_closing(token->text.ptr[0]);
+}
+
 /* `(1,)` is not `(1)`: a comma that stood there for nothing else stays. */
-static bool keeps_comma(const struct maker *maker, const struct wb_splice *splice,
-                        struct wb_span next)
+static bool keeps_comma(const struct maker *maker, size_t i, const struct wb_splice *splice)
 {
     bool has_comma;
-    size_t at = skip_blanks(next, 0);
-    return at < next.len && is_closing(next.ptr[at]) &&
+    return is_bracket(next_of(maker, i)) &&
            find_closing(maker->layout->source, splice->start, &has_comma) != SIZE_MAX && has_comma;
 }
 
@@ -330,14 +358,19 @@ static bool take_comma_before(struct wb_text *out, size_t floor, bool keep)
     return true;
 }
 
-static struct wb_span without_comma(struct wb_span literal)
+/* Without a comma, and without a blank on both sides. */
+static void put_nothing(struct maker *maker, size_t i, const struct wb_splice *splice)
 {
-    size_t i = skip_blanks(literal, 0);
-    if (i == literal.len || literal.ptr[i] != ',') {
-        return literal;
+    struct wb_text *text = &maker->out->text;
+    const struct wb_token *next = next_of(maker, i);
+    if (!take_comma_before(text, maker->floor, keeps_comma(maker, i, splice)) &&
+        is_text(next, ",")) {
+        maker->has_next = true;
+        next = next_of(maker, i + 1);
     }
-    i += 1 + count_char(literal, i + 1, ' ');
-    return (struct wb_span){literal.ptr + i, literal.len - i};
+    bool has_blank = text->len == maker->floor || wb_is_blank(text->ptr[text->len - 1]);
+    maker->has_gap = next != NULL && next->gap.len > 0 && next->gap.ptr[0] == ' ' &&
+                     (has_blank || maker->has_next);
 }
 
 /* --- a run on lines of its own --- */
@@ -347,22 +380,17 @@ static bool is_opening(char c)
     return c == '(' || c == '{' || c == '[' || c == ',' || c == ';';
 }
 
-static bool is_on_first_line(const struct maker *maker)
-{
-    return wb_span_equal(wb_text_span(&maker->now), maker->indentation);
-}
-
 /* The blanks that stood before the run, where the template has it behind a bracket or a separator and
  * no line end of its own: they go in instead of the template's blanks. */
-static bool put_blanks_before(struct maker *maker, const struct wb_splice *splice, size_t floor)
+static bool put_blanks_before(struct maker *maker, const struct wb_splice *splice)
 {
     struct wb_text *text = &maker->out->text;
     struct wb_span blanks = wb_layout_blanks_before(maker->layout, splice->start);
     size_t len = text->len;
-    while (len > floor && text->ptr[len - 1] == ' ') {
+    while (len > maker->floor && text->ptr[len - 1] == ' ') {
         len--;
     }
-    if (len == floor || !is_opening(text->ptr[len - 1]) || !is_on_first_line(maker) ||
+    if (len == maker->floor || !is_opening(text->ptr[len - 1]) || maker->has_lines ||
         memchr(blanks.ptr, '\n', blanks.len) == NULL) {
         return false;
     }
@@ -371,34 +399,28 @@ static bool put_blanks_before(struct maker *maker, const struct wb_splice *splic
     return true;
 }
 
-/* What stood between the run and the closing bracket, where the template has one there too: it goes in
- * instead of the template's blanks. *rest: the template's text behind the run. */
-static bool put_blanks_behind(struct maker *maker, const struct wb_splice *splice,
-                              struct wb_span *rest)
+static bool has_line_end(struct wb_span text)
 {
-    struct wb_span source = maker->layout->source;
-    bool has_comma;
-    size_t bracket = find_closing(source, splice->end, &has_comma);
-    size_t n_blanks = count_char(*rest, 0, ' ');
-    if (bracket == SIZE_MAX || n_blanks == rest->len || !is_closing(rest->ptr[n_blanks])) {
-        return false;
-    }
-    bool has_line_end = memchr(source.ptr + splice->end, '\n', bracket - splice->end) != NULL;
-    if (has_line_end ? !is_on_first_line(maker) : !has_comma) {
-        return false;
-    }
-    wb_text_add(&maker->out->text, source.ptr + splice->end, bracket - splice->end);
-    *rest = (struct wb_span){rest->ptr + n_blanks, rest->len - n_blanks};
-    return true;
+    return memchr(text.ptr, '\n', text.len) != NULL;
 }
 
-/* A comment to the end of its line must not swallow what the template goes on with. */
-static void end_line(struct maker *maker, struct wb_span rest, struct wb_span indentation)
+/* What stood between the run and the closing bracket, where the template has one there too: it goes in
+ * instead of the template's blanks. */
+static bool put_blanks_behind(struct maker *maker, size_t i, const struct wb_splice *splice)
 {
-    if (rest.len > 0 && rest.ptr[0] != '\n' && rest.ptr[0] != '\r') {
-        wb_block_add_line_end(maker->out, maker->layout);
-        wb_text_add_span(&maker->out->text, indentation);
+    struct wb_span source = maker->layout->source;
+    const struct wb_token *next = next_of(maker, i);
+    bool has_comma;
+    size_t bracket = find_closing(source, splice->end, &has_comma);
+    if (bracket == SIZE_MAX || !is_bracket(next) || has_line_end(next->gap)) {
+        return false;
     }
+    struct wb_span blanks = {source.ptr + splice->end, bracket - splice->end};
+    if (has_line_end(blanks) ? maker->has_lines : !has_comma) {
+        return false;
+    }
+    wb_text_add_span(&maker->out->text, blanks);
+    return true;
 }
 
 /* Arguments that hang below the first one are lined up with it where it begins a line of the
@@ -408,75 +430,97 @@ static struct wb_span hanging_indentation(const struct maker *maker, const struc
 {
     const struct wb_text *text = &maker->out->text;
     struct wb_span hanging = wb_block_hanging_indentation(&splice->block);
+    struct wb_span blanks = wb_layout_blanks_before(maker->layout, splice->start);
     size_t len = text->len;
     while (len > 0 && (text->ptr[len - 1] == ' ' || text->ptr[len - 1] == '\t')) {
         len--;
     }
     bool begins_line = len > 0 && text->ptr[len - 1] == '\n';
-    return begins_line && hanging.ptr != NULL && wb_span_starts(hanging, from) ? hanging : from;
+    bool began_line = has_line_end(blanks) || blanks.ptr == maker->layout->source.ptr;
+    return begins_line && !began_line && hanging.ptr != NULL && wb_span_starts(hanging, from)
+               ? hanging
+               : from;
 }
 
-/* An empty $$$: with one comma, and not with a blank on both sides. */
-static struct wb_span put_nothing(struct maker *maker, const struct wb_splice *splice,
-                                  struct wb_span rest, size_t floor)
+/* A comment to the end of its line must not swallow what the template goes on with. */
+static bool end_line(struct maker *maker, size_t i)
 {
-    struct wb_text *text = &maker->out->text;
-    bool keep = keeps_comma(maker, splice, rest);
-    rest = take_comma_before(text, floor, keep) ? rest : without_comma(rest);
-    bool is_double =
-        text->len > floor && text->ptr[text->len - 1] == ' ' && rest.len > 0 && rest.ptr[0] == ' ';
-    return (struct wb_span){rest.ptr + is_double, rest.len - is_double};
+    const struct wb_token *next = next_of(maker, i);
+    if (next == NULL || has_line_end(next->gap)) {
+        return false;
+    }
+    wb_block_add_line_end(maker->out, maker->layout);
+    wb_text_add_span(&maker->out->text, wb_text_span(&maker->now));
+    return true;
 }
 
-/* rest: the literal behind the variable. Returns what of it is still to be put. */
-static struct wb_span put_splice(struct maker *maker, const struct wb_splice *splice, bool is_many,
-                                 struct wb_span rest, size_t floor)
+/* --- the whole --- */
+
+static void put_splice(struct maker *maker, size_t i, bool is_kept)
 {
+    const struct wb_token *token = &maker->template->tokens.items[i];
+    const struct wb_splice *splice = &maker->splices[token->variable];
+    bool is_many = maker->template->pattern->is_many[token->variable];
+    struct wb_range kept;
     if (is_many && splice->block.text.len == 0) {
-        return put_nothing(maker, splice, rest, floor);
+        put_nothing(maker, i, splice);
+        return;
     }
     struct wb_span from = wb_layout_indentation(maker->layout, splice->start);
     struct wb_span to = wb_text_span(&maker->now);
-    if (is_many && put_blanks_before(maker, splice, floor)) {
+    if (is_many && !is_kept && put_blanks_before(maker, splice)) {
         to = from;
     } else if (is_many) {
         from = hanging_indentation(maker, splice, from);
     }
     wb_block_add_moved(maker->out, &splice->block, from, to);
-    if (!(is_many && put_blanks_behind(maker, splice, &rest)) && splice->ends_line) {
-        end_line(maker, rest, to);
+    wb_block_line_indentation(maker->out, maker->floor, &maker->now);
+    if (!find_kept(maker->template, maker->places, i + 1, &kept)) {
+        maker->has_gap = (is_many && put_blanks_behind(maker, i, splice)) ||
+                         (splice->ends_line && end_line(maker, i));
     }
-    return rest;
+}
+
+static void put_token(struct maker *maker, size_t i)
+{
+    const struct wb_token *token = &maker->template->tokens.items[i];
+    struct wb_range kept;
+    bool is_kept = find_kept(maker->template, maker->places, i, &kept);
+    bool has_gap = maker->has_gap && !maker->has_next;
+    if (maker->has_next) {
+        maker->has_next = false; /* the comma */
+        return;
+    }
+    maker->has_gap = false;
+    if (is_kept && !has_gap) {
+        put_kept(maker, kept);
+    } else if (!has_gap) {
+        put_literal(maker, token->gap, false);
+    }
+    if (token->variable != SIZE_MAX) {
+        put_splice(maker, i, is_kept);
+    } else {
+        wb_text_add_span(&maker->out->text, token->text);
+    }
 }
 
 void wb_template_put(const struct wb_template *template, const struct wb_layout *layout,
-                     uint32_t start, const struct wb_splice *splices, struct wb_block *out)
+                     uint32_t start, const struct wb_splice *splices, const struct wb_range *places,
+                     struct wb_block *out)
 {
     struct maker maker = {
         .template = template,
         .layout = layout,
+        .places = places,
+        .splices = splices,
         .indentation = wb_layout_indentation(layout, start),
         .out = out,
+        .floor = out->text.len,
     };
-    size_t floor = out->text.len;
     wb_text_add_span(&maker.now, maker.indentation);
-    struct wb_span literal = {"", 0}; /* in front of the part at hand, not put yet */
-    for (size_t i = 0; i < template->n_parts; i++) {
-        const struct part *part = &template->parts[i];
-        bool is_last = i + 1 == template->n_parts;
-        if (part->variable == SIZE_MAX) {
-            put_literal(&maker, literal, false);
-            literal = part->literal;
-        } else {
-            struct wb_span next = is_last ? (struct wb_span){"", 0} : part[1].literal;
-            bool has_next = !is_last && part[1].variable == SIZE_MAX;
-            put_literal(&maker, literal, false);
-            literal = put_splice(&maker, &splices[part->variable],
-                                 template->pattern->is_many[part->variable],
-                                 has_next ? next : (struct wb_span){"", 0}, floor);
-            i += has_next;
-        }
+    for (size_t i = 0; i < template->tokens.count; i++) {
+        put_token(&maker, i);
     }
-    put_literal(&maker, literal, true);
+    put_literal(&maker, template->tokens.tail, true);
     wb_text_done(&maker.now);
 }

@@ -1,14 +1,15 @@
 /* template: the text that a match becomes, and its layout. Knows bytes and lines, no matches.
  *
- * The template's lines get the indentation of the place, and their own in the file's style. A captured
+ * What stands between two tokens that the pattern has too, with the same blanks between them, stays as
+ * it is in the source, comments included. Other lines of the template get the indentation of the place, and their own in the file's style. A captured
  * run keeps its shape, moved by the difference; where it stood on lines of its own between brackets,
  * it does so again. Lines inside strings, the file's or the template's, are not touched. An empty $$$
  * takes one comma of the template with it. */
 #ifndef WB_AST_TEMPLATE_H
 #define WB_AST_TEMPLATE_H
 
+#include "ast/align.h"
 #include "ast/layout.h"
-#include "ast/pattern.h"
 
 struct wb_template;
 
@@ -31,8 +32,16 @@ bool wb_template_is_empty(const struct wb_template *template);
 /* Is it a statement with an end of its own, a semicolon or a body? */
 bool wb_template_is_ended(const struct wb_template *template);
 
-/* Appends the template for a match at `start` of the source. splices: one a variable. */
+/* What a match's places (wb_tokens_place) are of. */
+const struct wb_tokens *wb_template_pattern_tokens(const struct wb_template *template);
+/* Is this range of the source between two tokens that keep what stands between them? */
+bool wb_template_keeps(const struct wb_template *template, const struct wb_range *places,
+                       uint32_t start, uint32_t end);
+
+/* Appends the template for a match at `start` of the source. splices: one a variable. places: NULL
+ * where they are not known. */
 void wb_template_put(const struct wb_template *template, const struct wb_layout *layout,
-                     uint32_t start, const struct wb_splice *splices, struct wb_block *out);
+                     uint32_t start, const struct wb_splice *splices, const struct wb_range *places,
+                     struct wb_block *out);
 
 #endif

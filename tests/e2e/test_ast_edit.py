@@ -106,6 +106,21 @@ CASES = [
      "if ($X) foo($X)", "bar($X);", "void f() { bar(x); }\n", []),
     ("a lent semicolon, and a body", "c", "void f() { if (x) foo(x); }\n",
      "if ($X) foo($X)", "if ($X) { foo($X); }", "void f() { if (x) { foo(x); } }\n", []),
+    # --- what stands between tokens that the template has too stays ---
+    ("comments between kept tokens", "js", "foo(a, /* hi */ b);\nfoo /* q */ (\n  a, // one\n  b\n);\n",
+     "foo($A, $B)", "bar($A, $B)", "bar(a, /* hi */ b);\nbar /* q */ (\n  a, // one\n  b\n);\n", []),
+    ("layout between kept tokens", "py", "x = isinstance(\n    a, (b,\n        c)\n)\n",
+     "isinstance($A, $B)", "is_a($A, $B)", "x = is_a(\n    a, (b,\n        c)\n)\n", []),
+    ("tokens between kept ones", "go", "package p\n\nvar a = f(1, 2,)\n", "f($A, $B)", "g($A, $B)",
+     "package p\n\nvar a = g(1, 2,)\n", []),
+    ("a repeated name", "js", "if (a.b != null)\n  // why\n  a . b\n    .dispose();\n",
+     "if ($X != null) $X.dispose()", "if ($X !== undefined) $X.dispose()",
+     "if (a.b !== undefined)\n  // why\n  a.b\n    .dispose();\n", []),
+    ("other blanks are meant", "js", "foo(a,  b);\n", "foo($A, $B)", "foo($A,\n    $B)",
+     "foo(a,\n    b);\n", []),
+    ("kept lines move with the template", "js", "{\n  foo(\n    a,\n    b\n  );\n}\n", "foo($A, $B);",
+     "if (c) {\n  foo($A, $B);\n}",
+     "{\n  if (c) {\n    foo(\n      a,\n      b\n    );\n  }\n}\n", []),
     # --- $$$ and its separator ---
     ("empty behind", "js", "f();f(1);f(1, 2);\n", "f($$$B)", "g(x, $$$B)",
      "g(x);g(x, 1);g(x, 1, 2);\n", []),
@@ -274,9 +289,9 @@ def test_what_is_so_already_is_no_change(fresh):
 
 
 def test_the_answer(fresh):
-    fresh.put("a.js", "f(1);\nf(2, 3);\n")
-    fresh.put("b/c.js", "x = f(/* c */ 4);\ny = f(5);\n")
-    result = fresh.edit("f($A)", "g($A)", language="javascript")
+    fresh.put("a.js", "f(z);\nf(2, 3);\n")
+    fresh.put("b/c.js", "x = f(/* c */ v);\ny = f(w);\n")
+    result = fresh.edit("f($A)", "$A.g()", language="javascript")
     assert result.data == {
         "edit_id": "edit_1",
         "replacements": 2,
@@ -285,9 +300,9 @@ def test_the_answer(fresh):
     }
     assert result.text.startswith("(proposed) 2 replacements in 2 files")
     assert 'call resolve with edit_id "edit_1"' in result.text
-    assert "@@ a.js:1\n-f(1);\n+g(1);\n@@ b/c.js:2\n-y = f(5);\n+y = g(5);\n" in result.text
+    assert "@@ a.js:1\n-f(z);\n+z.g();\n@@ b/c.js:2\n-y = f(w);\n+y = w.g();\n" in result.text
     assert f"left out: 1\n  b/c.js:1: {COMMENT}/* c */" in result.text
-    assert fresh.get("a.js") == "f(1);\nf(2, 3);\n"
+    assert fresh.get("a.js") == "f(z);\nf(2, 3);\n"
 
 
 def test_the_preview_is_bounded(fresh):

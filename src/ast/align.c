@@ -1,0 +1,301 @@
+/* align: see the header. */
+#include "ast/align.h"
+
+#define ALIGNED_MAX 1000000 /* products of two lengths; more is not aligned */
+
+/* --- reading --- */
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+static bool is_word(char c)
+{
+    unsigned char u = (unsigned char)c;
+    return u >= 128 || u == '_' || (u >= '0' && u <= '9') || (u >= 'A' && u <= 'Z') ||
+           (u >= 'a' && u <= 'z');
+}
+
+/* The length of the word or the character at the front of text, which is not empty. */
+static size_t token_length(struct wb_span text)
+{
+    size_t len = 0;
+    while (len < text.len && is_word(text.ptr[len])) {
+        len++;
+    }
+    return WB_MAX(len, (size_t)1);
+}
+
+static bool read_variable(const struct wb_pattern *pattern, struct wb_span rest, size_t length,
+                          struct wb_span name, struct wb_token *token, struct wb_tokens *ret)
+{
+    token->text = (struct wb_span){rest.ptr, length};
+    token->variable = name.len > 0 ? wb_pattern_variable(pattern, name) : SIZE_MAX;
+    ret->has_wild = ret->has_wild || name.len == 0;
+    return token->variable != SIZE_MAX;
+}
+
+bool wb_tokens_read(struct wb_arena *arena, const struct wb_pattern *pattern, struct wb_span text,
+                    struct wb_tokens *ret, struct wb_span *ret_bad)
+{
+    size_t gap = 0;
+    bool is_good = true;
+    *ret = (struct wb_tokens){.items = NULL};
+    for (size_t at = 0; at < text.len;) {
+        struct wb_span name, rest = {text.ptr + at, text.len - at};
+        if (is_blank(text.ptr[at])) {
+            at++;
+            continue;
+        }
+        struct wb_token token = {.gap = {text.ptr + gap, at - gap}, .variable = SIZE_MAX};
+        bool is_escape = rest.len > 1 && rest.ptr[0] == '\\' && rest.ptr[1] == '$';
+        size_t length =
+            is_escape ? 0 : wb_metavariable_read(pattern->grammar, rest, &name, &token.is_many);
+        if (length > 0) {
+            if (!read_variable(pattern, rest, length, name, &token, ret) && is_good) {
+                is_good = false;
+                *ret_bad = token.text;
+            }
+        } else {
+            size_t skip = is_escape ? 1 : 0;
+            length = token_length((struct wb_span){rest.ptr + skip, rest.len - skip}) + skip;
+            token.text = (struct wb_span){rest.ptr + skip, length - skip};
+        }
+        *WB_ARENA_PUSH(arena, ret->items, ret->count, ret->capacity) = token;
+        at += length;
+        gap = at;
+    }
+    ret->tail = (struct wb_span){text.ptr + gap, text.len - gap};
+    return is_good;
+}
+
+/* --- aligning two texts --- */
+
+static bool is_same(const struct wb_token *a, const struct wb_token *b)
+{
+    return a->variable == b->variable &&
+           (a->variable != SIZE_MAX || wb_span_equal(a->text, b->text));
+}
+
+/* One text in another's stead: as many tokens of both between those that are the same. */
+static void pair_rest(const struct wb_tokens *a, const struct wb_tokens *b, size_t *map)
+{
+    size_t i = 0; /* behind the last token of a that is one of b's */
+    for (size_t j = 0, end; j <= b->count; j = end + 1) {
+        for (end = j; end < b->count && map[end] == SIZE_MAX;) {
+            end++;
+        }
+        size_t stop = end < b->count ? map[end] : a->count;
+        bool is_text = stop - i == end - j;
+        for (size_t k = 0; is_text && k < end - j; k++) {
+            is_text = a->items[i + k].variable == SIZE_MAX && b->items[j + k].variable == SIZE_MAX;
+        }
+        for (size_t k = 0; is_text && k < end - j; k++) {
+            map[j + k] = i + k;
+        }
+        i = stop + 1;
+    }
+}
+
+size_t *wb_tokens_align(struct wb_arena *arena, const struct wb_tokens *a,
+                        const struct wb_tokens *b)
+{
+    size_t *map = wb_arena_alloc_array(arena, b->count + 1, sizeof(*map));
+    size_t n = a->count, m = b->count, width = m + 1;
+    for (size_t j = 0; j < m; j++) {
+        map[j] = SIZE_MAX;
+    }
+    if (n == 0 || m == 0 || n > ALIGNED_MAX / m) {
+        return map;
+    }
+    /* lengths[i][j]: of the longest common subsequence of a from i on and b from j on */
+    WB_AUTO(wb_free_p) uint32_t *lengths = wb_alloc_array((n + 1) * width, sizeof(*lengths));
+    for (size_t i = n; i-- > 0;) {
+        for (size_t j = m; j-- > 0;) {
+            uint32_t skip = WB_MAX(lengths[(i + 1) * width + j], lengths[i * width + j + 1]);
+            lengths[i * width + j] =
+                is_same(&a->items[i], &b->items[j]) ? lengths[(i + 1) * width + j + 1] + 1 : skip;
+        }
+    }
+    for (size_t i = 0, j = 0; i < n && j < m;) {
+        if (is_same(&a->items[i], &b->items[j])) {
+            map[j++] = i++;
+        } else if (lengths[(i + 1) * width + j] >= lengths[i * width + j + 1]) {
+            i++;
+        } else {
+            j++;
+        }
+    }
+    pair_rest(a, b, map);
+    return map;
+}
+
+/* --- a match's tokens, in order --- */
+
+struct reader {
+    struct wb_span source;
+    const struct wb_match *match;
+    const struct wb_range *left_out;
+    size_t n_left_out, i_left_out;
+    uint32_t at;
+    struct wb_range token; /* the one at hand; empty at the end */
+    size_t variable;       /* whose capture it is; SIZE_MAX: text */
+};
+
+/* The bound capture that begins at the offset and is not empty. */
+static size_t find_capture(const struct reader *r, size_t n_variables, uint32_t offset)
+{
+    for (size_t i = 0; i < n_variables; i++) {
+        const struct wb_capture *capture = &r->match->captures[i];
+        if (capture->is_bound && capture->start == offset && capture->end > offset) {
+            return i;
+        }
+    }
+    return SIZE_MAX;
+}
+
+/* Where the next capture or range to pass over begins: a token ends there. */
+static uint32_t next_border(const struct reader *r, size_t n_variables)
+{
+    uint32_t border = r->match->end;
+    for (size_t i = 0; i < n_variables; i++) {
+        const struct wb_capture *capture = &r->match->captures[i];
+        if (capture->is_bound && capture->start > r->at && capture->start < border) {
+            border = capture->start;
+        }
+    }
+    return border;
+}
+
+static void next_token(struct reader *r, size_t n_variables)
+{
+    while (r->at < r->match->end) {
+        while (r->i_left_out < r->n_left_out && r->left_out[r->i_left_out].end <= r->at) {
+            r->i_left_out++;
+        }
+        if (r->i_left_out < r->n_left_out && r->left_out[r->i_left_out].start <= r->at) {
+            r->at = r->left_out[r->i_left_out].end;
+        } else if (is_blank(r->source.ptr[r->at])) {
+            r->at++;
+        } else {
+            break;
+        }
+    }
+    r->token = (struct wb_range){r->at, r->at};
+    r->variable = SIZE_MAX;
+    if (r->at < r->match->end) {
+        r->variable = find_capture(r, n_variables, r->at);
+        r->token.end = r->variable != SIZE_MAX
+                           ? r->match->captures[r->variable].end
+                           : r->at + (uint32_t)token_length(
+                                         (struct wb_span){r->source.ptr + r->at,
+                                                          next_border(r, n_variables) - r->at});
+    }
+    r->at = r->token.end;
+}
+
+static struct wb_span text_of(const struct reader *r)
+{
+    return (struct wb_span){r->source.ptr + r->token.start, r->token.end - r->token.start};
+}
+
+static bool is_end(const struct reader *r)
+{
+    return r->token.start == r->token.end;
+}
+
+static bool is_separator(struct wb_span text)
+{
+    return wb_span_is(text, ",") || wb_span_is(text, ";");
+}
+
+/* A metavariable that came before: the same tokens again. */
+static bool take_again(struct reader *r, size_t n_variables, const struct wb_capture *capture,
+                       struct wb_range *ret)
+{
+    struct wb_match inside = *r->match;
+    inside.end = capture->end;
+    struct reader first = {.source = r->source,
+                           .match = &inside,
+                           .left_out = r->left_out,
+                           .n_left_out = r->n_left_out,
+                           .at = capture->start};
+    *ret = (struct wb_range){r->token.start, r->token.start};
+    for (next_token(&first, 0); !is_end(&first); next_token(&first, 0)) {
+        if (is_end(r) || r->variable != SIZE_MAX || !wb_span_equal(text_of(r), text_of(&first))) {
+            return false;
+        }
+        ret->end = r->token.end;
+        next_token(r, n_variables);
+    }
+    return true;
+}
+
+/* Takes what the token of the pattern stands for. behind: the end of what was taken before. */
+static bool take(struct reader *r, const struct wb_pattern *pattern, const struct wb_token *token,
+                 bool is_first, uint32_t behind, struct wb_range *ret)
+{
+    if (token->variable == SIZE_MAX) {
+        while (!is_end(r) && !wb_span_equal(text_of(r), token->text) && r->variable == SIZE_MAX &&
+               is_separator(text_of(r))) {
+            next_token(r, pattern->n_variables);
+        }
+        bool is_there =
+            !is_end(r) && r->variable == SIZE_MAX && wb_span_equal(text_of(r), token->text);
+        *ret = is_there ? r->token : (struct wb_range){UINT32_MAX, UINT32_MAX};
+        if (is_there) {
+            next_token(r, pattern->n_variables);
+        }
+        return is_there || is_separator(token->text);
+    }
+    const struct wb_capture *capture = &r->match->captures[token->variable];
+    if (!capture->is_bound || capture->start == capture->end) {
+        *ret = (struct wb_range){behind, behind};
+        return capture->is_bound;
+    }
+    while (!is_end(r) && r->variable == SIZE_MAX && is_first && is_separator(text_of(r))) {
+        next_token(r, pattern->n_variables);
+    }
+    if (!is_first) {
+        return take_again(r, pattern->n_variables, capture, ret);
+    }
+    *ret = r->token;
+    bool is_it = r->variable == token->variable;
+    next_token(r, pattern->n_variables);
+    return is_it;
+}
+
+struct wb_range *wb_tokens_place(struct wb_arena *arena, const struct wb_pattern *pattern,
+                                 const struct wb_tokens *tokens, struct wb_span source,
+                                 const struct wb_match *match, const struct wb_range *left_out,
+                                 size_t n_left_out)
+{
+    struct reader r = {.source = source,
+                       .match = match,
+                       .left_out = left_out,
+                       .n_left_out = n_left_out,
+                       .at = match->start};
+    struct wb_range *places = wb_arena_alloc_array(arena, tokens->count + 1, sizeof(*places));
+    bool was[WB_PATTERN_VARIABLES_MAX] = {false};
+    uint32_t behind = match->start;
+    if (tokens->has_wild) {
+        return NULL;
+    }
+    next_token(&r, pattern->n_variables);
+    for (size_t i = 0; i < tokens->count; i++) {
+        const struct wb_token *token = &tokens->items[i];
+        bool is_first = token->variable != SIZE_MAX && !was[token->variable];
+        if (!take(&r, pattern, token, is_first, behind, &places[i])) {
+            return NULL;
+        }
+        if (token->variable != SIZE_MAX) {
+            was[token->variable] = true;
+        }
+        behind = places[i].start != UINT32_MAX ? places[i].end : behind;
+    }
+    while (!is_end(&r) && r.variable == SIZE_MAX && is_separator(text_of(&r))) {
+        next_token(&r, pattern->n_variables);
+    }
+    return is_end(&r) ? places : NULL;
+}

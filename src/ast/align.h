@@ -1,0 +1,46 @@
+/* align: which tokens of a template are the pattern's too, and where they are in a match. What stands
+ * between two such tokens in the source (layout, comments, tokens that nobody mentions) can stay as it
+ * is. Knows text with holes for metavariables, no trees.
+ *
+ * Tokens here are words, single characters and metavariables, whatever the language. */
+#ifndef WB_AST_ALIGN_H
+#define WB_AST_ALIGN_H
+
+#include "ast/matcher.h"
+
+struct wb_token {
+    struct wb_span text, gap; /* gap: the blanks in front. Both in the text that was read */
+    size_t variable;          /* SIZE_MAX: it is text */
+    bool is_many;
+};
+
+struct wb_tokens {
+    struct wb_token *items;
+    size_t count, capacity;
+    struct wb_span tail; /* blanks behind the last */
+    bool has_wild;       /* $_ or $$$: nothing says where they are in a match */
+};
+
+/* Reads a pattern or a template. Of a name that the pattern does not have, or of no name, *ret_bad is
+ * the metavariable (names: and false is returned); a pattern has only names that it has. */
+bool wb_tokens_read(struct wb_arena *arena, const struct wb_pattern *pattern, struct wb_span text,
+                    struct wb_tokens *ret, struct wb_span *ret_bad);
+
+/* For each token of b the index of the token of a that it is, or instead of which it stands; SIZE_MAX:
+ * of none. The longest common subsequence. */
+size_t *wb_tokens_align(struct wb_arena *arena, const struct wb_tokens *a,
+                        const struct wb_tokens *b);
+
+struct wb_range {
+    uint32_t start, end;
+};
+
+/* Where each token of the pattern is in a match of it, in the arena; start UINT32_MAX: it is not there
+ * (a separator that may be missing). NULL: that cannot be said. left_out: ranges to pass over,
+ * ascending. */
+struct wb_range *wb_tokens_place(struct wb_arena *arena, const struct wb_pattern *pattern,
+                                 const struct wb_tokens *tokens, struct wb_span source,
+                                 const struct wb_match *match, const struct wb_range *left_out,
+                                 size_t n_left_out);
+
+#endif
