@@ -87,7 +87,7 @@ static int find_parser(struct wb_grammars *grammars, const struct wb_json *row, 
                                   name, id);
     }
     *ret = parser();
-    uint32_t version = ts_language_abi_version(*ret);
+    uint32_t version = *ret != NULL ? ts_language_abi_version(*ret) : 0;
     if (version < TREE_SITTER_MIN_COMPATIBLE_LANGUAGE_VERSION ||
         version > TREE_SITTER_LANGUAGE_VERSION) {
         return wb_error_set(err, WB_ERROR_UNAVAILABLE,

@@ -8,6 +8,7 @@
 struct required {
     struct wb_span text;
     bool is_word;
+    size_t at; /* in the order of the program */
 };
 
 static bool is_word(struct wb_span text)
@@ -47,7 +48,8 @@ static void add(struct required *set, size_t *n, size_t max, struct wb_span text
             return;
         }
     }
-    set[(*n)++] = (struct required){text, word};
+    set[*n] = (struct required){text, word, *n};
+    ++*n;
 }
 
 static size_t collect(const struct wb_pattern *pattern, const struct wb_pattern_rung *rung,
@@ -86,7 +88,10 @@ static size_t keep_common(struct required *set, size_t n, const struct required 
 static int by_length(const void *a, const void *b)
 {
     const struct required *x = a, *y = b;
-    return (x->text.len < y->text.len) - (x->text.len > y->text.len);
+    if (x->text.len != y->text.len) {
+        return x->text.len < y->text.len ? 1 : -1;
+    }
+    return (x->at > y->at) - (x->at < y->at);
 }
 
 void wb_pattern_find_required(struct wb_arena *arena, struct wb_pattern *pattern)
