@@ -98,16 +98,16 @@ static void pair_rest(const struct wb_tokens *a, const struct wb_tokens *b, size
     }
 }
 
-size_t *wb_tokens_align(struct wb_arena *arena, const struct wb_tokens *a,
-                        const struct wb_tokens *b)
+/* For each token of b the index of the token of a that it is, or instead of which it stands; SIZE_MAX:
+ * of none. The longest common subsequence. */
+static void align(const struct wb_tokens *a, const struct wb_tokens *b, size_t *map)
 {
-    size_t *map = wb_arena_alloc_array(arena, b->count + 1, sizeof(*map));
     size_t n = a->count, m = b->count, width = m + 1;
     for (size_t j = 0; j < m; j++) {
         map[j] = SIZE_MAX;
     }
     if (n == 0 || m == 0 || n > ALIGNED_MAX / m) {
-        return map;
+        return;
     }
     /* lengths[i][j]: of the longest common subsequence of a from i on and b from j on */
     WB_AUTO(wb_free_p) uint32_t *lengths = wb_alloc_array((n + 1) * width, sizeof(*lengths));
@@ -128,7 +128,23 @@ size_t *wb_tokens_align(struct wb_arena *arena, const struct wb_tokens *a,
         }
     }
     pair_rest(a, b, map);
-    return map;
+}
+
+size_t *wb_tokens_align_gaps(struct wb_arena *arena, const struct wb_tokens *a,
+                             const struct wb_tokens *b)
+{
+    size_t *map = wb_arena_alloc_array(arena, b->count + 1, sizeof(*map));
+    size_t *gaps = wb_arena_alloc_array(arena, b->count + 1, sizeof(*gaps));
+    align(a, b, map);
+    for (size_t j = 0; j < b->count; j++) {
+        size_t i = map[j];
+        /* `f($A)` in `g(f($A)) {`: the bracket in front is another one, but it is one. */
+        bool is_kept = j > 0 && i != SIZE_MAX && i > 0 &&
+                       (map[j - 1] == i - 1 || is_same(&a->items[i - 1], &b->items[j - 1])) &&
+                       wb_span_equal(a->items[i].gap, b->items[j].gap);
+        gaps[j] = is_kept ? i : SIZE_MAX;
+    }
+    return gaps;
 }
 
 /* --- a match's tokens, in order --- */

@@ -26,10 +26,11 @@ struct wb_tokens {
 bool wb_tokens_read(struct wb_arena *arena, const struct wb_pattern *pattern, struct wb_span text,
                     struct wb_tokens *ret, struct wb_span *ret_bad);
 
-/* For each token of b the index of the token of a that it is, or instead of which it stands; SIZE_MAX:
- * of none. The longest common subsequence. */
-size_t *wb_tokens_align(struct wb_arena *arena, const struct wb_tokens *a,
-                        const struct wb_tokens *b);
+/* For each token of b an index of a: what stands in front of the two is the same, for so are the
+ * tokens, those in front of them, and the blanks between. SIZE_MAX: there is none such. No index comes
+ * twice. */
+size_t *wb_tokens_align_gaps(struct wb_arena *arena, const struct wb_tokens *a,
+                             const struct wb_tokens *b);
 
 struct wb_range {
     uint32_t start, end;

@@ -147,32 +147,42 @@ static unsigned likeliest_unit(const size_t steps[UNIT_MAX + 1])
     return unit;
 }
 
-static void read_lines(struct wb_layout *layout)
+/* Counts by how much lines go in, strings aside. */
+static void read_line(struct wb_layout *layout, struct wb_span line, size_t steps[UNIT_MAX + 1],
+                      size_t *before, int64_t *n_tabs)
 {
-    size_t n_tabs = 0, n_blanks = 0, n_crlf = 0, n_lines = 0, before = 0;
-    size_t steps[UNIT_MAX + 1] = {0};
-    struct wb_span rest = layout->source, line;
-    while (rest.len > 0) {
-        const char *begin = rest.ptr;
-        size_t indentation = 0;
-        wb_span_next_line(&rest, &line);
-        n_lines++;
-        n_crlf += begin[line.len] == '\r' && rest.ptr == begin + line.len + 2;
-        if (is_blank(line) || wb_layout_is_fixed(layout, (uint32_t)(begin - layout->source.ptr))) {
-            continue;
-        }
-        while (line.ptr[indentation] == ' ') {
-            indentation++; /* the line is not blank */
-        }
-        n_tabs += line.ptr[0] == '\t';
-        n_blanks += indentation > 1;
-        if (indentation > before && indentation - before <= UNIT_MAX) {
-            steps[indentation - before]++;
-        }
-        before = indentation;
+    size_t indentation = 0;
+    uint32_t start = (uint32_t)(line.ptr - layout->source.ptr);
+    if (is_blank(line) || wb_layout_is_fixed(layout, start)) {
+        return;
     }
-    layout->has_tabs = n_tabs > n_blanks;
-    layout->has_crlf = n_crlf * 2 > n_lines;
+    while (line.ptr[indentation] == ' ') {
+        indentation++; /* the line is not blank */
+    }
+    *n_tabs += (line.ptr[0] == '\t') - (indentation > 1);
+    if (indentation > *before && indentation - *before <= UNIT_MAX) {
+        steps[indentation - *before]++;
+    }
+    *before = indentation;
+}
+
+static void read_lines(struct reader *r)
+{
+    struct wb_layout *layout = r->layout;
+    size_t n_crlf = 0, before = 0, steps[UNIT_MAX + 1] = {0};
+    int64_t n_tabs = 0; /* more lines than go in by blanks */
+    struct wb_span rest = layout->source, line;
+    do {
+        const char *begin = rest.ptr;
+        *WB_ARENA_PUSH(r->arena, layout->lines, layout->n_lines, layout->lines_capacity) =
+            (uint32_t)(begin - layout->source.ptr);
+        if (wb_span_next_line(&rest, &line)) {
+            n_crlf += begin[line.len] == '\r' && rest.ptr == begin + line.len + 2;
+            read_line(layout, line, steps, &before, &n_tabs);
+        }
+    } while (rest.len > 0);
+    layout->has_tabs = n_tabs > 0;
+    layout->has_crlf = n_crlf * 2 > layout->n_lines;
     layout->unit = layout->has_tabs ? 0 : likeliest_unit(steps);
 }
 
@@ -182,19 +192,31 @@ void wb_layout_read(struct wb_layout *ret, struct wb_arena *arena, const struct 
     struct reader r = {.layout = ret, .arena = arena, .grammar = grammar, .tree = tree};
     *ret = (struct wb_layout){.source = source};
     read_fixed(&r);
-    read_lines(ret);
+    read_lines(&r);
+}
+
+static uint32_t line_start(const struct wb_layout *layout, uint32_t offset)
+{
+    size_t low = 0, high = layout->n_lines; /* the first line that begins behind it */
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (layout->lines[middle] <= offset) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return layout->lines[low - 1];
 }
 
 struct wb_span wb_layout_indentation(const struct wb_layout *layout, uint32_t offset)
 {
-    struct wb_span source = layout->source;
-    size_t start = offset, end;
-    while (start > 0 && source.ptr[start - 1] != '\n') {
-        start--;
+    const char *source = layout->source.ptr;
+    uint32_t start = line_start(layout, offset), end = start;
+    while (end < offset && (source[end] == ' ' || source[end] == '\t')) {
+        end++;
     }
-    for (end = start; end < offset && (source.ptr[end] == ' ' || source.ptr[end] == '\t'); end++) {
-    }
-    return (struct wb_span){source.ptr + start, end - start};
+    return (struct wb_span){source + start, end - start};
 }
 
 struct wb_span wb_layout_blanks_before(const struct wb_layout *layout, uint32_t offset)

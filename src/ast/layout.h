@@ -20,6 +20,8 @@ struct wb_fixed_range {
 /* Borrows the source; the rest is in the arena. */
 struct wb_layout {
     struct wb_span source;
+    uint32_t *lines; /* where they begin; the first is 0 */
+    size_t n_lines, lines_capacity;
     bool has_crlf, has_tabs;
     unsigned unit;                /* blanks of one level of indentation; 0: not known, or tabs */
     struct wb_fixed_range *fixed; /* ascending */

@@ -140,9 +140,13 @@ static void keep_unmentioned(const struct rewriter *r, const struct wb_match *ma
         const struct wb_flat_node *node = &r->file->tree->nodes[lost];
         struct wb_span text = wb_flat_text(node, r->file->source);
         text.len = wb_utf8_cut(text, 40);
-        place->refusal = wb_arena_printf(
-            &r->ret->arena, "%s that the pattern does not mention would be lost: " WB_SPAN_FMT,
-            (node->flags & WB_FLAT_EXTRA) != 0 ? "a comment" : "a token", WB_SPAN_ARG(text));
+        const char *what = (node->flags & WB_FLAT_ERROR) != 0   ? "code that does not parse and"
+                           : (node->flags & WB_FLAT_EXTRA) != 0 ? "a comment"
+                                                                : "a token";
+        place->refusal =
+            wb_arena_printf(&r->ret->arena,
+                            "%s that the pattern does not mention would be lost: " WB_SPAN_FMT,
+                            what, WB_SPAN_ARG(text));
     }
 }
 
@@ -169,6 +173,18 @@ static int by_position(const void *a, const void *b)
     return (x->end < y->end) - (x->end > y->end);
 }
 
+/* Without what they do not mention, two matches may be one. */
+static void drop_same(struct rewriter *r)
+{
+    size_t n = 1;
+    for (size_t i = 1; i < r->n_places; i++) {
+        if (by_position(&r->places[n - 1], &r->places[i]) != 0) {
+            r->places[n++] = r->places[i];
+        }
+    }
+    r->n_places = n;
+}
+
 static void find_places(struct rewriter *r)
 {
     size_t n_variables = wb_template_pattern(r->template)->n_variables;
@@ -182,6 +198,7 @@ static void find_places(struct rewriter *r)
     }
     if (r->n_places > 0) {
         qsort(r->places, r->n_places, sizeof(*r->places), by_position);
+        drop_same(r);
     }
 }
 
@@ -429,9 +446,10 @@ static size_t count_errors(const struct wb_grammar *grammar, const struct wb_fla
     return n;
 }
 
-/* An error where something was replaced that had none. */
-static bool has_new_error(const struct rewriter *r, const struct wb_grammar *grammar,
-                          const struct wb_flat_tree *tree)
+/* The first replacement at whose place there is an error where there was none; NULL: none. */
+static const struct wb_replacement *find_new_error(const struct rewriter *r,
+                                                   const struct wb_grammar *grammar,
+                                                   const struct wb_flat_tree *tree)
 {
     int64_t moved = 0;
     for (size_t i = 0; i < r->ret->n_replacements; i++) {
@@ -441,35 +459,47 @@ static bool has_new_error(const struct rewriter *r, const struct wb_grammar *gra
         uint32_t end = (uint32_t)(replacement->end + moved);
         if (count_errors(grammar, tree, start, end) > 0 &&
             count_errors(grammar, r->file->tree, replacement->start, replacement->end) == 0) {
-            return true;
+            return replacement;
         }
     }
-    return false;
+    return NULL;
 }
 
-/* Does the new content parse no worse than the old? */
-static bool parses(const struct rewriter *r)
+/* Does the new content parse no worse than the old? *ret_bad: the first replacement that is to blame,
+ * or NULL. */
+static bool parses(const struct rewriter *r, const struct wb_replacement **ret_bad)
 {
     WB_AUTO(wb_flat_tree_done) struct wb_flat_tree tree = {0};
     const struct wb_grammar *grammar = wb_template_pattern(r->template)->grammar;
     struct wb_error ignored;
+    *ret_bad = NULL;
     if (r->ret->new_content.len > WB_FILE_BYTES_MAX ||
         wb_parser_parse(r->file->parser, grammar, r->ret->new_content,
                         wb_clock_deadline(WB_SCAN_PARSE_MS), NULL, &tree, &ignored) != 0) {
         return false;
     }
     size_t n_errors = count_errors(grammar, &tree, 0, UINT32_MAX);
-    return n_errors == 0 || (n_errors <= count_errors(grammar, r->file->tree, 0, UINT32_MAX) &&
-                             !has_new_error(r, grammar, &tree));
+    if (n_errors == 0) {
+        return true;
+    }
+    *ret_bad = find_new_error(r, grammar, &tree);
+    return *ret_bad == NULL && n_errors <= count_errors(grammar, r->file->tree, 0, UINT32_MAX);
 }
 
-static void drop_changes(struct wb_rewritten *ret)
+static void drop_changes(struct rewriter *r, const struct wb_replacement *bad)
 {
+    struct wb_rewritten *ret = r->ret;
+    struct wb_line_counter lines = {r->file->source, 0, 1};
+    WB_AUTO(wb_text_done) struct wb_text reason = {0};
+    wb_text_printf(&reason, "with its %zu replacement%s the file would have new syntax errors",
+                   ret->n_changes, ret->n_changes == 1 ? "" : "s");
+    if (bad != NULL) {
+        struct wb_span text = {bad->text.ptr, wb_utf8_cut(bad->text, 60)};
+        wb_text_printf(&reason, ", the first at line %zu: " WB_SPAN_FMT,
+                       wb_line_of(&lines, bad->start), WB_SPAN_ARG(text));
+    }
     *WB_ARENA_PUSH(&ret->arena, ret->left_out, ret->n_left_out, ret->left_out_capacity) =
-        (struct wb_left_out){
-            0, wb_arena_printf(&ret->arena,
-                               "with its %zu replacement%s the file would have new syntax errors",
-                               ret->n_changes, ret->n_changes == 1 ? "" : "s")};
+        (struct wb_left_out){0, wb_arena_strdup(&ret->arena, wb_text_cstr(&reason))};
     ret->n_replacements = ret->n_changes = 0;
     ret->new_content.len = 0;
 }
@@ -490,8 +520,9 @@ struct wb_rewritten *wb_rewrite_file(const struct wb_template *template,
     replace_all(&r);
     if (r.ret->n_replacements > 0) {
         apply(&r);
-        if (!parses(&r)) {
-            drop_changes(r.ret);
+        const struct wb_replacement *bad;
+        if (!parses(&r, &bad)) {
+            drop_changes(&r, bad);
         }
     }
     return r.ret;

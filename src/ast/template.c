@@ -6,7 +6,8 @@ struct wb_template {
     struct wb_span text;
     struct wb_tokens tokens;
     struct wb_tokens of_pattern;
-    size_t *aligned;    /* for each token the pattern's that it is; SIZE_MAX: none */
+    size_t
+        *kept; /* for each token that of the pattern in front of which the same stands; SIZE_MAX */
     unsigned unit;      /* blanks of one level of its indentation; 0: it has none */
     bool is_ended;      /* see wb_template_is_ended */
     const char **fixed; /* where its lines begin that are inside strings */
@@ -169,7 +170,7 @@ const struct wb_template *wb_template_compile(struct wb_arena *arena, struct wb_
         return NULL;
     }
     wb_tokens_read(arena, pattern, pattern->text, &template->of_pattern, &bad);
-    template->aligned = wb_tokens_align(arena, &template->of_pattern, &template->tokens);
+    template->kept = wb_tokens_align_gaps(arena, &template->of_pattern, &template->tokens);
     read_code(arena, parser, template);
     read_unit(template);
     return template;
@@ -182,21 +183,17 @@ const struct wb_tokens *wb_template_pattern_tokens(const struct wb_template *tem
     return &template->of_pattern;
 }
 
-/* Stands the same between token i and the one in front of it as in the pattern? *ret: what stands
- * there in the match. */
+/* What stands in the match between token i and the one in front of it, if the pattern has the two. */
 static bool find_kept(const struct wb_template *template, const struct wb_range *places, size_t i,
                       struct wb_range *ret)
 {
-    if (places == NULL || i == 0 || template->aligned[i] == SIZE_MAX ||
-        template->aligned[i - 1] == SIZE_MAX ||
-        template->aligned[i] != template->aligned[i - 1] + 1) {
+    size_t p = i < template->tokens.count ? template->kept[i] : SIZE_MAX;
+    if (places == NULL || p == SIZE_MAX) {
         return false;
     }
-    size_t p = template->aligned[i];
     *ret = (struct wb_range){places[p - 1].end, places[p].start};
     return places[p - 1].start != UINT32_MAX && places[p].start != UINT32_MAX &&
-           ret->start <= ret->end &&
-           wb_span_equal(template->tokens.items[i].gap, template->of_pattern.items[p].gap);
+           ret->start <= ret->end;
 }
 
 bool wb_template_keeps(const struct wb_template *template, const struct wb_range *places,

@@ -52,20 +52,37 @@ struct ast_edit {
 
 /* --- the preview --- */
 
-static void put_lines(struct ast_edit *edit, char mark, struct wb_span text)
+/* One line of the difference; of a long one what is around `at`. */
+static void put_line(struct ast_edit *edit, char mark, struct wb_span line, size_t at)
+{
+    struct wb_text *out = &edit->preview;
+    size_t skip = line.len > PREVIEW_LINE_BYTES_MAX && at > PREVIEW_LINE_BYTES_MAX / 2
+                      ? wb_utf8_cut(line, WB_MIN(at, line.len) - PREVIEW_LINE_BYTES_MAX / 4)
+                      : 0;
+    struct wb_span shown = {line.ptr + skip, line.len - skip};
+    shown.len = wb_utf8_cut(shown, PREVIEW_LINE_BYTES_MAX);
+    wb_text_add_char(out, mark);
+    wb_text_add_str(out, skip > 0 ? "..." : "");
+    wb_text_add_utf8(out, shown);
+    wb_text_add_str(out, skip + shown.len < line.len ? "...\n" : "\n");
+    edit->n_preview_lines++;
+}
+
+/* at: the offset of what changes first. */
+static void put_lines(struct ast_edit *edit, char mark, struct wb_span text, size_t at)
 {
     struct wb_span line;
-    while (text.len > 0) {
+    bool is_cut = false;
+    while (text.len > 0 && !is_cut) {
+        const char *begin = text.ptr;
         wb_span_next_line(&text, &line);
-        if (edit->n_preview_lines == PREVIEW_LINES_MAX) {
-            edit->n_preview_cut++;
-            continue;
+        is_cut = edit->n_preview_lines >= PREVIEW_LINES_MAX;
+        if (is_cut) {
+            wb_text_printf(&edit->preview, "%c...\n", mark);
+        } else {
+            put_line(edit, mark, line, at);
+            at -= WB_MIN(at, (size_t)(text.ptr - begin));
         }
-        size_t len = wb_utf8_cut(line, PREVIEW_LINE_BYTES_MAX);
-        edit->n_preview_lines++;
-        wb_text_add_char(&edit->preview, mark);
-        wb_text_add_utf8(&edit->preview, (struct wb_span){line.ptr, len});
-        wb_text_add_str(&edit->preview, len < line.len ? "...\n" : "\n");
     }
 }
 
@@ -79,42 +96,46 @@ static size_t line_start(struct wb_span source, size_t at)
 
 static size_t line_end(struct wb_span source, size_t at)
 {
-    while (at < source.len && source.ptr[at] != '\n') {
-        at++;
-    }
-    return at;
+    const char *end = at < source.len ? memchr(source.ptr + at, '\n', source.len - at) : NULL;
+    return end != NULL ? (size_t)(end - source.ptr) : source.len;
 }
 
-/* Replacements first..last touch the same lines: those lines before and after. */
-static void put_hunk(struct ast_edit *edit, const struct wb_rewritten *r, size_t first, size_t last)
+/* Replacements first to before `behind` touch the same lines: those lines before and after. */
+static void put_hunk(struct ast_edit *edit, const struct wb_rewritten *r, size_t first,
+                     size_t behind)
 {
     WB_AUTO(wb_text_done) struct wb_text after = {0};
     struct wb_span source = r->old_content;
     size_t start = line_start(source, r->replacements[first].start);
-    size_t end = line_end(source, r->replacements[last].end), at = start;
-    for (size_t i = first; i <= last; i++) {
+    size_t end = line_end(source, r->replacements[behind - 1].end), at = start;
+    for (size_t i = first; i < behind; i++) {
         wb_text_add(&after, source.ptr + at, r->replacements[i].start - at);
         wb_text_add_span(&after, r->replacements[i].text);
         at = r->replacements[i].end;
     }
     wb_text_add(&after, source.ptr + at, end - at);
-    put_lines(edit, '-', (struct wb_span){source.ptr + start, end - start});
-    put_lines(edit, '+', wb_text_span(&after));
+    size_t changed = r->replacements[first].start - start;
+    put_lines(edit, '-', (struct wb_span){source.ptr + start, end - start}, changed);
+    put_lines(edit, '+', wb_text_span(&after), changed);
 }
 
 static void put_preview(struct ast_edit *edit, const char *shown, const struct wb_rewritten *r)
 {
     struct wb_line_counter lines = {r->old_content, 0, 1};
     for (size_t i = 0, j; i < r->n_replacements; i = j) {
+        if (edit->n_preview_lines >= PREVIEW_LINES_MAX) {
+            edit->n_preview_cut += r->n_replacements - i;
+            return;
+        }
         size_t end = line_end(r->old_content, r->replacements[i].end);
         for (j = i + 1; j < r->n_replacements && r->replacements[j].start <= end; j++) {
-            end = line_end(r->old_content, r->replacements[j].end);
+            if (r->replacements[j].end > end) {
+                end = line_end(r->old_content, r->replacements[j].end);
+            }
         }
-        if (edit->n_preview_lines < PREVIEW_LINES_MAX) {
-            wb_text_printf(&edit->preview, "@@ %s:%zu\n", shown,
-                           wb_line_of(&lines, r->replacements[i].start));
-        }
-        put_hunk(edit, r, i, j - 1);
+        wb_text_printf(&edit->preview, "@@ %s:%zu\n", shown,
+                       wb_line_of(&lines, r->replacements[i].start));
+        put_hunk(edit, r, i, j);
     }
 }
 
@@ -256,8 +277,8 @@ static void tell_staged(const struct ast_edit *edit, const struct wb_scan *scan,
     tell_left_out(edit, out);
     wb_text_add_span(out, wb_text_span(&edit->preview));
     if (edit->n_preview_cut > 0) {
-        wb_text_printf(out, "[%zu more lines of the difference are not shown]\n",
-                       edit->n_preview_cut);
+        wb_text_printf(out, "[%zu more replacement%s not shown]\n", edit->n_preview_cut,
+                       edit->n_preview_cut == 1 ? " is" : "s are");
     }
 }
 
