@@ -33,11 +33,12 @@ execute_process(
     COMMAND ${PROJECT_SOURCE_DIR}/tools/build-grammars
     OUTPUT_VARIABLE wb_grammars_dir
     OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+file(GLOB wb_grammar_patches third_party/npm/grammars/patches/*)
 set_property(
     DIRECTORY
     APPEND
     PROPERTY CMAKE_CONFIGURE_DEPENDS tools/build-grammars third_party/npm/grammars/sources
-             third_party/npm/grammars/package-lock.json)
+             third_party/npm/grammars/package-lock.json ${wb_grammar_patches})
 file(GLOB wb_grammar_objects ${wb_grammars_dir}/*.o)
 add_library(wb_grammars INTERFACE)
 target_include_directories(wb_grammars SYSTEM INTERFACE ${wb_grammars_dir}/include)
