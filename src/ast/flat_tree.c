@@ -77,7 +77,7 @@ static void add_node(const struct wb_grammar *grammar, struct wb_flat_tree *tree
         tree->nodes = wb_realloc(tree->nodes, (size_t)*capacity * sizeof(*tree->nodes));
     }
     TSSymbol kind = ts_node_symbol(node);
-    bool is_named = ts_node_is_named(node) && !wb_grammar_is_token(grammar, kind);
+    bool is_named = ts_node_is_named(node) && !wb_kinds_have(grammar->tokens, kind);
     uint16_t flags =
         (uint16_t)((is_named ? WB_FLAT_NAMED : 0) | (ts_node_is_extra(node) ? WB_FLAT_EXTRA : 0) |
                    (ts_node_is_error(node) ? WB_FLAT_ERROR : 0) |

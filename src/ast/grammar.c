@@ -134,21 +134,21 @@ static void read_placeholders(const struct wb_json *row, struct wb_grammar *ret)
     }
 }
 
-/* All symbols of these names: a grammar may have several of one name. */
-static TSSymbol *read_symbols(struct wb_arena *arena, const TSLanguage *parser,
-                              const struct wb_json *names, size_t *ret_n)
+/* All kinds of these names: a grammar may have several of one name. */
+static struct wb_kinds read_kinds(struct wb_arena *arena, const TSLanguage *parser,
+                                  const struct wb_json *names)
 {
-    TSSymbol *symbols = NULL;
-    size_t capacity = 0;
+    TSSymbol *kinds = NULL;
+    size_t n = 0, capacity = 0;
     for (struct wb_json_iter it = wb_json_iter(names); wb_json_next(&it);) {
         const char *name = wb_json_str_or(it.value, "");
         for (uint32_t i = 0; i < ts_language_symbol_count(parser); i++) {
             if (wb_str_equal(ts_language_symbol_name(parser, (TSSymbol)i), name)) {
-                *WB_ARENA_PUSH(arena, symbols, *ret_n, capacity) = (TSSymbol)i;
+                *WB_ARENA_PUSH(arena, kinds, n, capacity) = (TSSymbol)i;
             }
         }
     }
-    return symbols;
+    return (struct wb_kinds){kinds, n};
 }
 
 static size_t find_context(const struct wb_grammar *grammar, const char *name)
@@ -177,7 +177,7 @@ static int read_joins(struct wb_arena *arena, const struct wb_json *row, struct 
                                 "A join of the language `%s` names a context that it lacks",
                                 ret->language->id);
         }
-        join->kinds = read_symbols(arena, ret->parser, wb_json_at(it.value, 2), &join->n_kinds);
+        join->kinds = read_kinds(arena, ret->parser, wb_json_at(it.value, 2));
     }
     return 0;
 }
@@ -196,16 +196,11 @@ static int read_grammar(struct wb_grammars *grammars, const struct wb_language *
         return -1;
     }
     read_placeholders(row, &grammar);
-    grammar.postfix =
-        read_symbols(arena, grammar.parser, wb_json_get(row, "postfix"), &grammar.n_postfix);
-    grammar.optional =
-        read_symbols(arena, grammar.parser, wb_json_get(row, "optional"), &grammar.n_optional);
-    grammar.lists =
-        read_symbols(arena, grammar.parser, wb_json_get(row, "lists"), &grammar.n_lists);
-    grammar.tokens =
-        read_symbols(arena, grammar.parser, wb_json_get(row, "tokens"), &grammar.n_tokens);
-    grammar.clauses =
-        read_symbols(arena, grammar.parser, wb_json_get(row, "clauses"), &grammar.n_clauses);
+    grammar.postfix = read_kinds(arena, grammar.parser, wb_json_get(row, "postfix"));
+    grammar.optional = read_kinds(arena, grammar.parser, wb_json_get(row, "optional"));
+    grammar.lists = read_kinds(arena, grammar.parser, wb_json_get(row, "lists"));
+    grammar.tokens = read_kinds(arena, grammar.parser, wb_json_get(row, "tokens"));
+    grammar.clauses = read_kinds(arena, grammar.parser, wb_json_get(row, "clauses"));
     grammar.bodies = wb_table_strings(arena, wb_json_get(row, "bodies"));
     grammar.quoted_after = wb_table_strings(arena, wb_json_get(row, "quoted_after"));
     grammar.entries = wb_table_strings(arena, wb_json_get(row, "entries"));
@@ -278,44 +273,4 @@ const struct wb_grammar *wb_grammars_of(const struct wb_grammars *grammars,
 const struct wb_grammar *wb_grammars_next(const struct wb_grammars *grammars, size_t *cursor)
 {
     return *cursor < grammars->count ? &grammars->items[(*cursor)++] : NULL;
-}
-
-static bool has_symbol(const TSSymbol *symbols, size_t n, TSSymbol kind)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (symbols[i] == kind) {
-            return true;
-        }
-    }
-    return false;
-}
-
-bool wb_join_has(const struct wb_join *join, TSSymbol kind)
-{
-    return join->n_kinds == 0 || has_symbol(join->kinds, join->n_kinds, kind);
-}
-
-bool wb_grammar_is_postfix(const struct wb_grammar *grammar, TSSymbol kind)
-{
-    return has_symbol(grammar->postfix, grammar->n_postfix, kind);
-}
-
-bool wb_grammar_is_token(const struct wb_grammar *grammar, TSSymbol kind)
-{
-    return has_symbol(grammar->tokens, grammar->n_tokens, kind);
-}
-
-bool wb_grammar_is_clause(const struct wb_grammar *grammar, TSSymbol kind)
-{
-    return has_symbol(grammar->clauses, grammar->n_clauses, kind);
-}
-
-bool wb_grammar_is_list(const struct wb_grammar *grammar, TSSymbol kind)
-{
-    return has_symbol(grammar->lists, grammar->n_lists, kind);
-}
-
-bool wb_grammar_is_optional(const struct wb_grammar *grammar, TSSymbol kind)
-{
-    return has_symbol(grammar->optional, grammar->n_optional, kind);
 }

@@ -16,11 +16,26 @@ struct wb_context {
     const char *prefix, *suffix; /* a suffix that begins with ; may lend it to the fragment */
 };
 
+/* Kinds of nodes. */
+struct wb_kinds {
+    const TSSymbol *items;
+    size_t n;
+};
+
+static inline bool wb_kinds_have(struct wb_kinds kinds, TSSymbol kind)
+{
+    for (size_t i = 0; i < kinds.n; i++) {
+        if (kinds.items[i] == kind) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* A pattern that is read in the context `first` is read in `also` too. */
 struct wb_join {
     size_t first, also;    /* indexes of contexts */
-    const TSSymbol *kinds; /* if it is one node of such a kind there; none: whatever it is */
-    size_t n_kinds;
+    struct wb_kinds kinds; /* if it is one node of such a kind there; none: whatever it is */
 };
 
 /* How a metavariable is spelt while the pattern is parsed. */
@@ -42,19 +57,14 @@ struct wb_grammar {
     size_t n_contexts;
     struct wb_join *joins; /* other readings that join the first that accepts */
     size_t n_joins;
-    TSSymbol *tokens; /* kinds that have a name and are tokens like those without (R's comma) */
-    size_t n_tokens;
-    TSSymbol *clauses; /* kinds that no $$$ takes: an else beside the statements of an if */
-    size_t n_clauses;
-    const char **bodies;  /* spellings of a metavariable where members stand: "%;", "int %;" */
-    const char **entries; /* and where entries of a map or a list do: "%: 0" */
-    TSSymbol *postfix;    /* kinds that go on an expression in its siblings (Dart's selectors) */
-    size_t n_postfix;
-    TSSymbol *optional; /* tokens that end statements and may be left out (a semicolon) */
-    size_t n_optional;
-    TSSymbol *lists; /* kinds that hold a run as one node: a $$$ alone in it is that node or none */
-    size_t n_lists;
-    const char **aliases;  /* other names of the language: "tsx"; NULL-terminated */
+    struct wb_kinds tokens;   /* have a name and are tokens all the same (R's comma) */
+    struct wb_kinds clauses;  /* no $$$ takes them: an else beside the statements of an if */
+    const char **bodies;      /* spellings of a metavariable where members stand: "%;", "int %;" */
+    const char **entries;     /* and where entries of a map or a list do: "%: 0" */
+    struct wb_kinds postfix;  /* go on an expression in its siblings (Dart's selectors) */
+    struct wb_kinds optional; /* tokens that end statements and may be left out (a semicolon) */
+    struct wb_kinds lists;    /* hold a run as one node: a $$$ alone in it is that node or none */
+    const char **aliases;     /* other names of the language: "tsx"; NULL-terminated */
     const char **literals; /* $NAME that is a name of the language: PHP's $_GET; NULL-terminated */
     bool has_escape;       /* \$ is a $ that begins no metavariable (not where \ is code) */
     bool ignores_case;     /* of keywords: they are no required tokens then */
@@ -72,12 +82,5 @@ const struct wb_grammar *wb_grammars_find(const struct wb_grammars *grammars, co
 const struct wb_grammar *wb_grammars_of(const struct wb_grammars *grammars,
                                         const struct wb_language *language);
 const struct wb_grammar *wb_grammars_next(const struct wb_grammars *grammars, size_t *cursor);
-
-bool wb_join_has(const struct wb_join *join, TSSymbol kind);
-bool wb_grammar_is_postfix(const struct wb_grammar *grammar, TSSymbol kind);
-bool wb_grammar_is_token(const struct wb_grammar *grammar, TSSymbol kind);
-bool wb_grammar_is_clause(const struct wb_grammar *grammar, TSSymbol kind);
-bool wb_grammar_is_list(const struct wb_grammar *grammar, TSSymbol kind);
-bool wb_grammar_is_optional(const struct wb_grammar *grammar, TSSymbol kind);
 
 #endif

@@ -51,7 +51,7 @@ static bool is_run_of(const struct wb_matcher *m, TSSymbol list, uint32_t first,
     for (uint32_t t = first; t <= last; t = wb_match_next(m, t)) {
         TSSymbol kind = m->tree->nodes[t].kind;
         if (is_member(m, t) &&
-            ((list != 0 && (kind != list || ++n > 1)) || wb_grammar_is_clause(grammar, kind))) {
+            ((list != 0 && (kind != list || ++n > 1)) || wb_kinds_have(grammar->clauses, kind))) {
             return false;
         }
     }
@@ -64,7 +64,7 @@ static uint32_t bind_many(struct wb_matcher *m, uint32_t frame, uint32_t first, 
     const struct wb_match_frame f = m->frames[frame];
     const struct wb_pattern_node *p = &m->nodes[f.p];
     uint32_t end = wb_match_next(m, last);
-    bool is_free = p->kind == 0 && m->pattern->grammar->n_clauses == 0;
+    bool is_free = p->kind == 0 && m->pattern->grammar->clauses.n == 0;
     if (!is_free && !is_run_of(m, p->kind, first, last)) {
         return WB_MATCH_LEFT_OVER;
     }
@@ -95,7 +95,7 @@ static uint32_t count_behind(const struct wb_matcher *m, const struct wb_match_f
     uint32_t n = 0;
     for (uint32_t p = f->p + m->nodes[f->p].size; p < f->p_end; p += m->nodes[p].size) {
         bool is_open = m->nodes[p].what == WB_PATTERN_MANY ||
-                       (m->nodes[p].what == WB_PATTERN_ONE && m->pattern->grammar->n_postfix > 0);
+                       (m->nodes[p].what == WB_PATTERN_ONE && m->pattern->grammar->postfix.n > 0);
         if (is_open) {
             return UINT32_MAX;
         }
@@ -132,7 +132,7 @@ static uint32_t match_rest(struct wb_matcher *m, uint32_t frame, uint32_t n_behi
     for (uint32_t t = run_start(m, &f); t < f.t_end; t = wb_match_next(m, t)) {
         bool is_one = is_member(m, t);
         bool is_end = f.up == WB_MATCH_NO_FRAME && is_one &&
-                      wb_grammar_is_clause(m->pattern->grammar, m->tree->nodes[t].kind);
+                      wb_kinds_have(m->pattern->grammar->clauses, m->tree->nodes[t].kind);
         if ((n == n_behind && !is_comment(m, t)) || is_end) {
             break;
         }

@@ -44,7 +44,7 @@ static void mention_not(struct wb_matcher *m, uint32_t node)
 /* An end of a statement that the pattern has there too. */
 static bool is_optional(const struct wb_matcher *m, uint32_t node, bool is_separated)
 {
-    return is_separated && wb_grammar_is_optional(m->pattern->grammar, m->tree->nodes[node].kind);
+    return is_separated && wb_kinds_have(m->pattern->grammar->optional, m->tree->nodes[node].kind);
 }
 
 /* Passes over comments, and over tokens too unless a token of this kind is looked for. */

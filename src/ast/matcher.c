@@ -11,7 +11,7 @@ static bool is_run(const struct wb_pattern *pattern, const struct wb_pattern_run
 {
     return rung->n_roots > 1 ||
            (rung->nodes[0].what != WB_PATTERN_NODE && rung->nodes[0].what != WB_PATTERN_LEAF &&
-            rung->nodes[0].what != WB_PATTERN_TEXT && pattern->grammar->n_postfix > 0);
+            rung->nodes[0].what != WB_PATTERN_TEXT && pattern->grammar->postfix.n > 0);
 }
 
 struct wb_matcher *wb_matcher_new(const struct wb_pattern *pattern)
@@ -92,7 +92,7 @@ static uint32_t match_node(struct wb_matcher *m, uint32_t frame)
 
 static bool is_postfix(const struct wb_matcher *m, uint32_t node)
 {
-    return wb_grammar_is_postfix(m->pattern->grammar, m->tree->nodes[node].kind);
+    return wb_kinds_have(m->pattern->grammar->postfix, m->tree->nodes[node].kind);
 }
 
 /* $X as first..last, last being the end that is tried now; shorter runs are left as a choice. */

@@ -88,7 +88,7 @@ static void narrow(const struct ladder *ladder, const struct wb_flat_tree *tree,
     bool is_list = true;
     while (is_list && *first == *last) {
         *first = *last = unwrap(ladder, tree, source, *first);
-        is_list = wb_grammar_is_list(ladder->grammar, tree->nodes[*first].kind) &&
+        is_list = wb_kinds_have(ladder->grammar->lists, tree->nodes[*first].kind) &&
                   find_run(tree, source, *first, tree->nodes[*first].start, end, first, last);
     }
 }
@@ -278,8 +278,8 @@ static void try_joins(struct ladder *ladder, size_t first, const struct wb_patte
         const struct wb_join *join = &grammar->joins[i];
         struct wb_pattern_rung other = {0};
         if (join->first == first &&
-            (join->n_kinds == 0 ||
-             (rung->n_roots == 1 && wb_join_has(join, rung->nodes[0].kind))) &&
+            (join->kinds.n == 0 ||
+             (rung->n_roots == 1 && wb_kinds_have(join->kinds, rung->nodes[0].kind))) &&
             try_context(ladder, &grammar->contexts[join->also], &other)) {
             add_rung(ladder, &other);
         }

@@ -45,7 +45,7 @@ static void add_placeholder(struct converter *c, size_t index, uint32_t node)
     add(c, (struct wb_pattern_node){
                .what = is_many ? WB_PATTERN_MANY : WB_PATTERN_ONE,
                .is_named = true,
-               .kind = is_many && wb_grammar_is_list(c->grammar, kind) ? kind : 0,
+               .kind = is_many && wb_kinds_have(c->grammar->lists, kind) ? kind : 0,
                .variable = c->text->placeholders[index].variable,
            });
 }
@@ -203,7 +203,7 @@ static void join_separators(struct converter *c, uint32_t from)
 static bool is_optional(const struct converter *c, const struct wb_pattern_node *node)
 {
     return (node->what == WB_PATTERN_LEAF || node->what == WB_PATTERN_NODE) &&
-           wb_grammar_is_optional(c->grammar, node->kind);
+           wb_kinds_have(c->grammar->optional, node->kind);
 }
 
 /* Between round brackets they say which part of a loop's head is which. */

@@ -63,7 +63,7 @@ static bool is_layout(const struct rewriter *r, uint32_t node)
 {
     const struct wb_flat_node *flat = &r->file->tree->nodes[node];
     const struct wb_grammar *grammar = wb_template_pattern(r->template)->grammar;
-    return wb_grammar_is_optional(grammar, flat->kind) ||
+    return wb_kinds_have(grammar->optional, flat->kind) ||
            (flat->end - flat->start == 1 && is_one_of(char_at(r, flat->start), ",;") &&
             is_one_of(char_at(r, skip_blanks(r, flat->end)), ")]}>"));
 }

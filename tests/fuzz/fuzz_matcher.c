@@ -94,15 +94,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char *const names[VARIABLES] = {"A", "B", "C"};
     static struct sample s;
-    static TSSymbol postfix[] = {1}, clauses[] = {2}, optional[] = {3};
+    static const TSSymbol postfix[] = {1}, clauses[] = {2}, optional[] = {3};
     struct input input = {data, size, 0};
     s.count = s.text_len = s.n_program = 0;
-    struct wb_grammar grammar = {.postfix = postfix,
-                                 .clauses = clauses,
-                                 .optional = optional,
-                                 .n_postfix = choose(&input, 2),
-                                 .n_clauses = choose(&input, 2),
-                                 .n_optional = choose(&input, 2)};
+    struct wb_grammar grammar = {.postfix = {postfix, choose(&input, 2)},
+                                 .clauses = {clauses, choose(&input, 2)},
+                                 .optional = {optional, choose(&input, 2)}};
     struct wb_pattern_rung rung = {.nodes = s.program, .n_roots = 1 + choose(&input, 3)};
     for (uint32_t i = 0; i < rung.n_roots && s.n_program < NODES_MAX; i++) {
         make_pattern(&s, &input, 0);

@@ -163,10 +163,8 @@ static void make_sample(struct sample *s, struct random *random)
     }
     s->rung.nodes = s->program;
     s->rung.count = s->n_program;
-    s->grammar.clauses = (TSSymbol *)clauses;
-    s->grammar.n_clauses = WB_COUNT(clauses);
-    s->grammar.postfix = (TSSymbol *)postfix;
-    s->grammar.n_postfix = roll(random, 2);
+    s->grammar.clauses = (struct wb_kinds){clauses, WB_COUNT(clauses)};
+    s->grammar.postfix = (struct wb_kinds){postfix, roll(random, 2)};
     s->pattern = (struct wb_pattern){.grammar = &s->grammar,
                                      .rungs = &s->rung,
                                      .n_rungs = 1,
@@ -220,7 +218,7 @@ static bool is_token(const struct reference *r, uint32_t t)
 
 static bool is_postfix(const struct reference *r, uint32_t t)
 {
-    return r->sample->grammar.n_postfix > 0 && tree_node(r, t)->kind == POSTFIX;
+    return r->sample->grammar.postfix.n > 0 && tree_node(r, t)->kind == POSTFIX;
 }
 
 static uint32_t behind(const struct reference *r, uint32_t t)
