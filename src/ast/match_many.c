@@ -16,7 +16,7 @@ static uint32_t take_separator(const struct wb_matcher *m, uint32_t t, uint32_t 
                : UINT32_MAX;
 }
 
-/* $$$ as no node at all. One of its separators may be there, if no other run wants it. */
+/* $$$ as no node at all. One of its separators may be there, if nothing else wants it. */
 static uint32_t bind_none(struct wb_matcher *m, uint32_t frame)
 {
     const struct wb_match_frame f = m->frames[frame];
@@ -24,9 +24,9 @@ static uint32_t bind_none(struct wb_matcher *m, uint32_t frame)
     uint32_t end = f.t > 0 ? m->tree->nodes[f.t - 1].end : m->tree->nodes[0].start;
     struct wb_capture none = {.first = UINT32_MAX, .last = UINT32_MAX, .start = end, .end = end};
     TSSymbol separator = p->separator_after != 0 ? p->separator_after : p->separator_before;
-    if (f.p + 1 < f.p_end && p[1].what == WB_PATTERN_MANY) {
-        separator = 0;
-    }
+    bool is_wanted = f.p + 1 < f.p_end &&
+                     (p[1].what == WB_PATTERN_MANY || (!p[1].is_named && p[1].kind == separator));
+    separator = is_wanted ? 0 : separator;
     uint32_t behind = separator != 0 ? take_separator(m, f.t, f.t_end, separator) : UINT32_MAX;
     return wb_match_bind(m, p->variable, none)
                ? wb_match_advance(m, frame, behind != UINT32_MAX ? behind : f.t)

@@ -220,7 +220,11 @@ static void enter_node(struct wb_matcher *m, uint32_t node)
 static bool give(struct wb_matcher *m, uint32_t node, size_t rung, struct wb_match *ret)
 {
     struct wb_capture whole = wb_match_run_of(m, node, m->root_last);
-    if (whole.start == m->given_start && whole.end == m->given_end) {
+    bool is_same = whole.start == m->given_start && whole.end == m->given_end;
+    /* A $$$ in front has begun as early as it can: the rest of its run is no match more. */
+    bool is_rest = m->pattern->rungs[rung].nodes[0].what == WB_PATTERN_MANY &&
+                   whole.start > m->given_start && whole.end == m->given_end;
+    if (is_same || is_rest) {
         return false;
     }
     m->given_start = whole.start;

@@ -40,7 +40,8 @@ void wb_matcher_free(struct wb_matcher *matcher);
 void wb_matcher_start(struct wb_matcher *matcher, const struct wb_flat_tree *tree,
                       struct wb_span source);
 /* The next match in the order of (start, longer first, rung); *ret is valid until the next call.
- * Matches inside matches are given too; the same range is given once. */
+ * Matches inside matches are given too; the same range is given once, and of the runs of a $$$ in
+ * front only the longest. */
 bool wb_matcher_next(struct wb_matcher *matcher, struct wb_match *ret);
 /* Places given up because they took too many steps. */
 size_t wb_matcher_given_up(const struct wb_matcher *matcher);

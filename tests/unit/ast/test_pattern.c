@@ -175,6 +175,78 @@ static void too_many_variables(void **state)
     assert_non_null(strstr(err.message, "more than 64"));
 }
 
+static void parse(struct fixture *f, const struct wb_grammar *grammar, struct wb_span source,
+                  struct wb_flat_tree *ret)
+{
+    struct wb_error err;
+    assert_int_equal(
+        wb_parser_parse(f->parser, grammar, source, wb_clock_deadline(60000), NULL, ret, &err), 0);
+}
+
+/* Nothing recurses: neither the parser, nor what flattens its tree, nor the matcher. */
+static void deep_sources(void **state)
+{
+    static const struct {
+        const char *language, *pattern, *open, *middle, *close;
+        size_t n_matches;
+    } cases[] = {
+        {"json", "[1]", "[", "1", "]", 1},
+        {"javascript", "f($X)", "f(", "1", ")", 20000},
+        {"c", "f($X)", "(", "int x = f(1);", ")", 1},
+    };
+    struct fixture *f = *state;
+    for (size_t i = 0; i < WB_COUNT(cases); i++) {
+        WB_AUTO(wb_text_done) struct wb_text source = {0};
+        WB_AUTO(wb_flat_tree_done) struct wb_flat_tree tree = {0};
+        struct wb_error err;
+        struct wb_match match;
+        size_t n = 0;
+        for (int j = 0; j < 20000; j++) {
+            wb_text_add_str(&source, cases[i].open);
+        }
+        wb_text_add_str(&source, cases[i].middle);
+        for (int j = 0; j < 20000; j++) {
+            wb_text_add_str(&source, cases[i].close);
+        }
+        const struct wb_pattern *p = compile(f, cases[i].language, cases[i].pattern, &err);
+        assert_non_null(p);
+        parse(f, p->grammar, wb_text_span(&source), &tree);
+        struct wb_matcher *matcher = wb_matcher_new(p);
+        wb_matcher_start(matcher, &tree, wb_text_span(&source));
+        while (wb_matcher_next(matcher, &match)) {
+            n++;
+        }
+        wb_matcher_free(matcher);
+        assert_int_equal(n, cases[i].n_matches);
+    }
+}
+
+/* Patterns whose search would take for ever are given up at the place, and counted. */
+static void steps_are_bounded(void **state)
+{
+    WB_AUTO(wb_text_done) struct wb_text source = {0};
+    WB_AUTO(wb_flat_tree_done) struct wb_flat_tree tree = {0};
+    struct wb_error err;
+    struct wb_match match;
+    const struct wb_pattern *p =
+        compile(*state, "javascript", "[$$$A, $B, $$$C, $B, $$$D, $B, $$$E, $B, $$$F, $B, $$$G]",
+                &err);
+    assert_non_null(p);
+    wb_text_add_str(&source, "[0");
+    for (int i = 1; i < 400; i++) {
+        wb_text_printf(&source, ", %d", i % 100); /* each four times, five are wanted */
+    }
+    wb_text_add_str(&source, "]; [1, 1, 1, 1, 1]");
+    parse(*state, p->grammar, wb_text_span(&source), &tree);
+    struct wb_matcher *matcher = wb_matcher_new(p);
+    wb_matcher_start(matcher, &tree, wb_text_span(&source));
+    assert_true(wb_matcher_next(matcher, &match));
+    assert_int_equal(match.end - match.start, strlen("[1, 1, 1, 1, 1]"));
+    assert_false(wb_matcher_next(matcher, &match));
+    assert_int_equal(wb_matcher_given_up(matcher), 1);
+    wb_matcher_free(matcher);
+}
+
 /* The nodes that the first match leaves unmentioned, as texts. */
 static void check_unmentioned(struct fixture *f, const char *language, const char *pattern,
                               const char *source, const char *expected)
@@ -186,9 +258,7 @@ static void check_unmentioned(struct fixture *f, const char *language, const cha
     const struct wb_pattern *p = compile(f, language, pattern, &err);
     assert_non_null(p);
     struct wb_span text = wb_span(source);
-    assert_int_equal(wb_parser_parse(f->parser, p->grammar, text, wb_clock_deadline(60000), NULL,
-                                     &tree, &err),
-                     0);
+    parse(f, p->grammar, text, &tree);
     struct wb_matcher *matcher = wb_matcher_new(p);
     wb_matcher_start(matcher, &tree, text);
     assert_true(wb_matcher_next(matcher, &match));
@@ -226,7 +296,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(metavariables),      cmocka_unit_test(required),
         cmocka_unit_test(readings),           cmocka_unit_test(errors),
-        cmocka_unit_test(too_many_variables), cmocka_unit_test(unmentioned),
+        cmocka_unit_test(too_many_variables), cmocka_unit_test(deep_sources),
+        cmocka_unit_test(steps_are_bounded),  cmocka_unit_test(unmentioned),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
