@@ -1,6 +1,8 @@
 /* align: see the header. */
 #include "ast/align.h"
 
+#include <strings.h>
+
 #define ALIGNED_MAX 1000000 /* products of two lengths; more is not aligned */
 
 /* --- reading --- */
@@ -130,8 +132,8 @@ static void align(const struct wb_tokens *a, const struct wb_tokens *b, size_t *
     pair_rest(a, b, map);
 }
 
-size_t *wb_tokens_align_gaps(struct wb_arena *arena, const struct wb_tokens *a,
-                             const struct wb_tokens *b)
+struct wb_alignment wb_tokens_align(struct wb_arena *arena, const struct wb_tokens *a,
+                                    const struct wb_tokens *b)
 {
     size_t *map = wb_arena_alloc_array(arena, b->count + 1, sizeof(*map));
     size_t *gaps = wb_arena_alloc_array(arena, b->count + 1, sizeof(*gaps));
@@ -144,7 +146,12 @@ size_t *wb_tokens_align_gaps(struct wb_arena *arena, const struct wb_tokens *a,
                        wb_span_equal(a->items[i].gap, b->items[j].gap);
         gaps[j] = is_kept ? i : SIZE_MAX;
     }
-    return gaps;
+    for (size_t j = 0; j < b->count; j++) {
+        if (map[j] != SIZE_MAX && !is_same(&a->items[map[j]], &b->items[j])) {
+            map[j] = SIZE_MAX; /* it stands in its stead only */
+        }
+    }
+    return (struct wb_alignment){gaps, map};
 }
 
 /* --- a match's tokens, in order --- */
@@ -226,10 +233,76 @@ static bool is_separator(struct wb_span text)
     return wb_span_is(text, ",") || wb_span_is(text, ";");
 }
 
+/* --- the pattern's tokens in it --- */
+
+struct placer {
+    struct wb_arena *arena;
+    const struct wb_pattern *pattern;
+    struct reader reader;
+    struct wb_token_places *ret;
+    bool was[WB_PATTERN_VARIABLES_MAX]; /* variables that came already */
+    uint32_t behind;                    /* the end of what was taken last */
+};
+
+static void step(struct placer *placer)
+{
+    next_token(&placer->reader, placer->pattern->n_variables);
+}
+
+static bool is_text(const struct placer *placer, struct wb_span text)
+{
+    const struct reader *r = &placer->reader;
+    struct wb_span own = text_of(r);
+    return !is_end(r) && r->variable == SIZE_MAX &&
+           (wb_span_equal(own, text) ||
+            (placer->pattern->grammar->ignores_case && own.len == text.len &&
+             strncasecmp(own.ptr, text.ptr, text.len) == 0));
+}
+
+/* The first time, the capture; then the same tokens again. */
+static bool is_variable(const struct placer *placer, size_t variable)
+{
+    const struct reader *r = &placer->reader;
+    if (!placer->was[variable]) {
+        return r->variable == variable;
+    }
+    const struct wb_capture *capture = &r->match->captures[variable];
+    struct wb_span text = {r->source.ptr + capture->start, capture->end - capture->start};
+    struct wb_span first = {text.ptr, token_length(text)};
+    return is_text(placer, first);
+}
+
+static bool is_at(const struct placer *placer, const struct wb_token *token)
+{
+    return token->variable == SIZE_MAX ? is_text(placer, token->text)
+                                       : is_variable(placer, token->variable);
+}
+
+/* Goes to the token, over what is not the pattern's. False: it is not there, and nothing moves. */
+static bool go_to(struct placer *placer, const struct wb_token *token)
+{
+    struct reader before = placer->reader;
+    size_t n_extra = placer->ret->n_extra;
+    while (!is_end(&placer->reader) && !is_at(placer, token)) {
+        if (!is_separator(text_of(&placer->reader))) {
+            *WB_ARENA_PUSH(placer->arena, placer->ret->extra, placer->ret->n_extra,
+                           placer->ret->extra_capacity) = placer->reader.token;
+        }
+        step(placer);
+    }
+    bool is_there = !is_end(&placer->reader);
+    if (!is_there) {
+        placer->reader = before;
+        placer->ret->n_extra = n_extra;
+    }
+    return is_there;
+}
+
 /* A metavariable that came before: the same tokens again. */
-static bool take_again(struct reader *r, size_t n_variables, const struct wb_capture *capture,
+static bool take_again(struct placer *placer, const struct wb_capture *capture,
                        struct wb_range *ret)
 {
+    struct reader *r = &placer->reader;
     struct wb_match inside = *r->match;
     inside.end = capture->end;
     struct reader first = {.source = r->source,
@@ -239,79 +312,85 @@ static bool take_again(struct reader *r, size_t n_variables, const struct wb_cap
                            .at = capture->start};
     *ret = (struct wb_range){r->token.start, r->token.start};
     for (next_token(&first, 0); !is_end(&first); next_token(&first, 0)) {
-        if (is_end(r) || r->variable != SIZE_MAX || !wb_span_equal(text_of(r), text_of(&first))) {
+        if (!is_text(placer, text_of(&first))) {
             return false;
         }
         ret->end = r->token.end;
-        next_token(r, n_variables);
+        step(placer);
     }
     return true;
 }
 
-/* Takes what the token of the pattern stands for. behind: the end of what was taken before. */
-static bool take(struct reader *r, const struct wb_pattern *pattern, const struct wb_token *token,
-                 bool is_first, uint32_t behind, struct wb_range *ret)
+static bool take_variable(struct placer *placer, const struct wb_token *token, struct wb_range *ret)
 {
-    if (token->variable == SIZE_MAX) {
-        while (!is_end(r) && !wb_span_equal(text_of(r), token->text) && r->variable == SIZE_MAX &&
-               is_separator(text_of(r))) {
-            next_token(r, pattern->n_variables);
-        }
-        bool is_there =
-            !is_end(r) && r->variable == SIZE_MAX && wb_span_equal(text_of(r), token->text);
-        *ret = is_there ? r->token : (struct wb_range){UINT32_MAX, UINT32_MAX};
-        if (is_there) {
-            next_token(r, pattern->n_variables);
-        }
-        return is_there || is_separator(token->text);
-    }
-    const struct wb_capture *capture = &r->match->captures[token->variable];
+    const struct wb_capture *capture = &placer->reader.match->captures[token->variable];
+    bool is_first = !placer->was[token->variable];
+    placer->was[token->variable] = true;
     if (!capture->is_bound || capture->start == capture->end) {
-        *ret = (struct wb_range){behind, behind};
+        *ret = (struct wb_range){placer->behind, placer->behind};
         return capture->is_bound;
     }
-    while (!is_end(r) && r->variable == SIZE_MAX && is_first && is_separator(text_of(r))) {
-        next_token(r, pattern->n_variables);
+    placer->was[token->variable] = !is_first; /* for go_to */
+    bool is_there = go_to(placer, token);
+    placer->was[token->variable] = true;
+    if (!is_there) {
+        return false;
     }
     if (!is_first) {
-        return take_again(r, pattern->n_variables, capture, ret);
+        return take_again(placer, capture, ret);
     }
-    *ret = r->token;
-    bool is_it = r->variable == token->variable;
-    next_token(r, pattern->n_variables);
-    return is_it;
+    *ret = placer->reader.token;
+    step(placer);
+    return true;
 }
 
-struct wb_range *wb_tokens_place(struct wb_arena *arena, const struct wb_pattern *pattern,
-                                 const struct wb_tokens *tokens, struct wb_span source,
-                                 const struct wb_match *match, const struct wb_range *left_out,
-                                 size_t n_left_out)
+/* Text that is not there is a separator that may be missing, or a comment in the pattern. */
+static bool take(struct placer *placer, const struct wb_token *token, struct wb_range *ret)
 {
-    struct reader r = {.source = source,
-                       .match = match,
-                       .left_out = left_out,
-                       .n_left_out = n_left_out,
-                       .at = match->start};
-    struct wb_range *places = wb_arena_alloc_array(arena, tokens->count + 1, sizeof(*places));
-    bool was[WB_PATTERN_VARIABLES_MAX] = {false};
-    uint32_t behind = match->start;
+    if (token->variable != SIZE_MAX) {
+        return take_variable(placer, token, ret);
+    }
+    bool is_near = is_at(placer, token);
+    if (!is_near && is_separator(token->text)) {
+        *ret = (struct wb_range){UINT32_MAX, UINT32_MAX};
+        return true;
+    }
+    bool is_there = is_near || go_to(placer, token);
+    *ret = is_there ? placer->reader.token : (struct wb_range){UINT32_MAX, UINT32_MAX};
+    if (is_there) {
+        step(placer);
+    }
+    return true;
+}
+
+struct wb_token_places *wb_tokens_place(struct wb_arena *arena, const struct wb_pattern *pattern,
+                                        const struct wb_tokens *tokens, struct wb_span source,
+                                        const struct wb_match *match,
+                                        const struct wb_range *left_out, size_t n_left_out)
+{
+    struct wb_token_places *ret = WB_ARENA_NEW(arena, struct wb_token_places);
+    struct placer placer = {.arena = arena, .pattern = pattern, .ret = ret, .behind = match->start};
+    placer.reader = (struct reader){.source = source,
+                                    .match = match,
+                                    .left_out = left_out,
+                                    .n_left_out = n_left_out,
+                                    .at = match->start};
     if (tokens->has_wild) {
         return NULL;
     }
-    next_token(&r, pattern->n_variables);
+    ret->items = wb_arena_alloc_array(arena, tokens->count + 1, sizeof(*ret->items));
+    step(&placer);
     for (size_t i = 0; i < tokens->count; i++) {
-        const struct wb_token *token = &tokens->items[i];
-        bool is_first = token->variable != SIZE_MAX && !was[token->variable];
-        if (!take(&r, pattern, token, is_first, behind, &places[i])) {
+        if (!take(&placer, &tokens->items[i], &ret->items[i])) {
             return NULL;
         }
-        if (token->variable != SIZE_MAX) {
-            was[token->variable] = true;
+        placer.behind = ret->items[i].start != UINT32_MAX ? ret->items[i].end : placer.behind;
+    }
+    for (; !is_end(&placer.reader); step(&placer)) {
+        if (!is_separator(text_of(&placer.reader))) {
+            *WB_ARENA_PUSH(arena, ret->extra, ret->n_extra, ret->extra_capacity) =
+                placer.reader.token;
         }
-        behind = places[i].start != UINT32_MAX ? places[i].end : behind;
     }
-    while (!is_end(&r) && r.variable == SIZE_MAX && is_separator(text_of(&r))) {
-        next_token(&r, pattern->n_variables);
-    }
-    return is_end(&r) ? places : NULL;
+    return ret;
 }

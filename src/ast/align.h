@@ -26,22 +26,33 @@ struct wb_tokens {
 bool wb_tokens_read(struct wb_arena *arena, const struct wb_pattern *pattern, struct wb_span text,
                     struct wb_tokens *ret, struct wb_span *ret_bad);
 
-/* For each token of b an index of a: what stands in front of the two is the same, for so are the
- * tokens, those in front of them, and the blanks between. SIZE_MAX: there is none such. No index comes
- * twice. */
-size_t *wb_tokens_align_gaps(struct wb_arena *arena, const struct wb_tokens *a,
-                             const struct wb_tokens *b);
+struct wb_alignment {
+    size_t *
+        gaps; /* for each token of b an index of a: what stands in front of the two is the same, for
+                     so are the tokens, those in front of them, and the blanks between. SIZE_MAX: there
+                     is none such. No index comes twice */
+    size_t *same; /* and the token of a that it is */
+};
+
+/* The longest common subsequence; in the arena. */
+struct wb_alignment wb_tokens_align(struct wb_arena *arena, const struct wb_tokens *a,
+                                    const struct wb_tokens *b);
 
 struct wb_range {
     uint32_t start, end;
 };
 
-/* Where each token of the pattern is in a match of it, in the arena; start UINT32_MAX: it is not there
- * (a separator that may be missing). NULL: that cannot be said. left_out: ranges to pass over,
- * ascending. */
-struct wb_range *wb_tokens_place(struct wb_arena *arena, const struct wb_pattern *pattern,
-                                 const struct wb_tokens *tokens, struct wb_span source,
-                                 const struct wb_match *match, const struct wb_range *left_out,
-                                 size_t n_left_out);
+/* Where a match has the pattern's tokens. In an arena. */
+struct wb_token_places {
+    struct wb_range *items; /* one a token; start UINT32_MAX: it is not there */
+    struct wb_range *extra; /* what the match has besides, ascending */
+    size_t n_extra, extra_capacity;
+};
+
+/* NULL: that cannot be said. left_out: ranges to pass over, ascending. */
+struct wb_token_places *wb_tokens_place(struct wb_arena *arena, const struct wb_pattern *pattern,
+                                        const struct wb_tokens *tokens, struct wb_span source,
+                                        const struct wb_match *match,
+                                        const struct wb_range *left_out, size_t n_left_out);
 
 #endif

@@ -24,6 +24,6 @@ void wb_facts_add_words(struct wb_facts *facts, struct wb_span source);
 void wb_facts_add_kinds(struct wb_facts *facts, const struct wb_flat_tree *tree);
 bool wb_facts_rule_out(const struct wb_facts *facts, const struct wb_pattern *pattern);
 size_t wb_facts_bytes(const struct wb_facts *facts);
-void wb_facts_done(struct wb_facts *facts);
+void wb_facts_done(struct wb_facts *facts); /* also WB_AUTO(wb_facts_done) */
 
 #endif

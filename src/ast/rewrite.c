@@ -11,9 +11,9 @@
 struct place {
     uint32_t start, end; /* what is replaced */
     struct wb_capture *captures;
-    struct wb_range *tokens; /* where the pattern's are; NULL: not known */
-    const char *refusal;     /* why it may not be rewritten, or NULL */
-    bool is_done;            /* rewritten, or inside what was */
+    struct wb_token_places *tokens; /* where the pattern's are; NULL: not known */
+    const char *refusal;            /* why it may not be rewritten, or NULL */
+    bool is_done;                   /* rewritten, or inside what was */
 };
 
 struct rewriter {
@@ -76,17 +76,64 @@ static bool is_replaced_end(const struct rewriter *r, uint32_t start, uint32_t e
             wb_span_ends(wb_template_pattern(r->template)->text, WB_SPAN(";")));
 }
 
-/* Takes unmentioned nodes off the ends of the place: nothing but such nodes is on their far side.
- * *first, *last: those that are left. */
-static void keep_ends(const struct rewriter *r, const struct wb_match *match, struct place *place,
-                      size_t *first, size_t *last)
+/* The nodes of a match that the pattern does not mention. */
+struct unmentioned {
+    uint32_t *nodes; /* ascending */
+    size_t n, capacity;
+};
+
+static bool is_captured(const struct rewriter *r, const struct wb_match *match, uint32_t node)
+{
+    const struct wb_flat_node *flat = &r->file->tree->nodes[node];
+    for (size_t i = 0; i < wb_template_pattern(r->template)->n_variables; i++) {
+        const struct wb_capture *capture = &match->captures[i];
+        if (capture->is_bound && flat->start >= capture->start && flat->end <= capture->end) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What the matcher says, and every comment outside of the captures. Where the pattern has wildcards
+ * those may have taken them. */
+static void find_unmentioned(const struct rewriter *r, const struct wb_match *match,
+                             struct unmentioned *ret)
 {
     const struct wb_flat_node *nodes = r->file->tree->nodes;
-    while (*first < *last && nodes[match->unmentioned[*first]].start == place->start) {
-        place->start = skip_blanks(r, nodes[match->unmentioned[(*first)++]].end);
+    uint32_t end = match->last + nodes[match->last].size;
+    size_t i = 0;
+    bool has_wild = wb_template_pattern_tokens(r->template)->has_wild;
+    for (uint32_t node = match->first; node < end;) {
+        while (i < match->n_unmentioned && match->unmentioned[i] < node) {
+            i++;
+        }
+        bool is_extra = !has_wild && (nodes[node].flags & WB_FLAT_EXTRA) != 0 &&
+                        nodes[node].end > nodes[node].start;
+        if (i < match->n_unmentioned && match->unmentioned[i] == node) {
+            i++;
+        } else if (is_captured(r, match, node) && nodes[node].end > nodes[node].start) {
+            node += nodes[node].size;
+            continue;
+        } else if (!is_extra) {
+            node++;
+            continue;
+        }
+        *WB_ARENA_PUSH(&r->ret->arena, ret->nodes, ret->n, ret->capacity) = node;
+        node += nodes[node].size;
     }
-    while (*last > *first && nodes[match->unmentioned[*last - 1]].end == place->end) {
-        const struct wb_flat_node *node = &nodes[match->unmentioned[*last - 1]];
+}
+
+/* Takes unmentioned nodes off the ends of the place: nothing but such nodes is on their far side.
+ * *first, *last: those that are left. */
+static void keep_ends(const struct rewriter *r, const struct unmentioned *unmentioned,
+                      struct place *place, size_t *first, size_t *last)
+{
+    const struct wb_flat_node *nodes = r->file->tree->nodes;
+    while (*first < *last && nodes[unmentioned->nodes[*first]].start == place->start) {
+        place->start = skip_blanks(r, nodes[unmentioned->nodes[(*first)++]].end);
+    }
+    while (*last > *first && nodes[unmentioned->nodes[*last - 1]].end == place->end) {
+        const struct wb_flat_node *node = &nodes[unmentioned->nodes[*last - 1]];
         if (is_replaced_end(r, node->start, node->end)) {
             break;
         }
@@ -97,57 +144,70 @@ static void keep_ends(const struct rewriter *r, const struct wb_match *match, st
 
 /* Where the pattern's tokens are in the match. */
 static void place_tokens(const struct rewriter *r, const struct wb_match *match,
-                         struct place *place)
+                         const struct unmentioned *unmentioned, struct place *place)
 {
     struct wb_arena *arena = &r->ret->arena;
-    struct wb_range *left_out =
-        wb_arena_alloc_array(arena, match->n_unmentioned + 1, sizeof(*left_out));
-    for (size_t i = 0; i < match->n_unmentioned; i++) {
-        const struct wb_flat_node *node = &r->file->tree->nodes[match->unmentioned[i]];
+    struct wb_range *left_out = wb_arena_alloc_array(arena, unmentioned->n + 1, sizeof(*left_out));
+    for (size_t i = 0; i < unmentioned->n; i++) {
+        const struct wb_flat_node *node = &r->file->tree->nodes[unmentioned->nodes[i]];
         left_out[i] = (struct wb_range){node->start, node->end};
     }
     place->tokens = wb_tokens_place(arena, wb_template_pattern(r->template),
                                     wb_template_pattern_tokens(r->template), r->file->source, match,
-                                    left_out, match->n_unmentioned);
+                                    left_out, unmentioned->n);
 }
 
-/* The first node between the ends that would be lost; UINT32_MAX: none. */
-static uint32_t find_lost(const struct rewriter *r, const struct wb_match *match,
-                          const struct place *place, size_t first, size_t last)
+static void refuse(const struct rewriter *r, struct place *place, const char *what,
+                   struct wb_range lost)
+{
+    struct wb_span text = {r->file->source.ptr + lost.start, lost.end - lost.start};
+    text.len = wb_utf8_cut(text, 40);
+    place->refusal =
+        wb_arena_printf(&r->ret->arena,
+                        "%s that the pattern does not mention would be lost: " WB_SPAN_FMT, what,
+                        WB_SPAN_ARG(text));
+}
+
+/* Refuses the place if something between its ends would be lost. */
+static void check_lost(const struct rewriter *r, const struct unmentioned *unmentioned,
+                       struct place *place, size_t first, size_t last)
 {
     for (size_t i = first; i < last; i++) {
-        const struct wb_flat_node *node = &r->file->tree->nodes[match->unmentioned[i]];
+        const struct wb_flat_node *node = &r->file->tree->nodes[unmentioned->nodes[i]];
+        bool is_extra = (node->flags & WB_FLAT_EXTRA) != 0;
         if (!wb_template_keeps(r->template, place->tokens, node->start, node->end) &&
-            ((node->flags & WB_FLAT_EXTRA) != 0 || !is_layout(r, match->unmentioned[i]))) {
-            return match->unmentioned[i];
+            (is_extra || !is_layout(r, unmentioned->nodes[i]))) {
+            refuse(r, place,
+                   (node->flags & WB_FLAT_ERROR) != 0 ? "code that does not parse and"
+                   : is_extra                         ? "a comment"
+                                                      : "a token",
+                   (struct wb_range){node->start, node->end});
+            return;
         }
     }
-    return UINT32_MAX;
+    for (size_t i = 0; place->tokens != NULL && i < place->tokens->n_extra; i++) {
+        struct wb_range extra = place->tokens->extra[i];
+        if (!wb_template_keeps(r->template, place->tokens, extra.start, extra.end)) {
+            refuse(r, place, "a token", extra);
+            return;
+        }
+    }
 }
 
 static void keep_unmentioned(const struct rewriter *r, const struct wb_match *match,
                              struct place *place)
 {
     const struct wb_pattern_rung *rung = &wb_template_pattern(r->template)->rungs[match->rung];
-    size_t first = 0, last = match->n_unmentioned;
-    keep_ends(r, match, place, &first, &last);
+    struct unmentioned unmentioned = {.nodes = NULL};
+    find_unmentioned(r, match, &unmentioned);
+    size_t first = 0, last = unmentioned.n;
+    place_tokens(r, match, &unmentioned, place);
+    keep_ends(r, &unmentioned, place, &first, &last);
     if (rung->is_lent && place->end > place->start && char_at(r, place->end - 1) == ';' &&
         !wb_template_is_ended(r->template)) {
         place->end = skip_blanks_back(r, place->end - 1, place->start);
     }
-    uint32_t lost = find_lost(r, match, place, first, last);
-    if (lost != UINT32_MAX) {
-        const struct wb_flat_node *node = &r->file->tree->nodes[lost];
-        struct wb_span text = wb_flat_text(node, r->file->source);
-        text.len = wb_utf8_cut(text, 40);
-        const char *what = (node->flags & WB_FLAT_ERROR) != 0   ? "code that does not parse and"
-                           : (node->flags & WB_FLAT_EXTRA) != 0 ? "a comment"
-                                                                : "a token";
-        place->refusal =
-            wb_arena_printf(&r->ret->arena,
-                            "%s that the pattern does not mention would be lost: " WB_SPAN_FMT,
-                            what, WB_SPAN_ARG(text));
-    }
+    check_lost(r, &unmentioned, place, first, last);
 }
 
 /* --- the matches --- */
@@ -160,7 +220,6 @@ static void add_place(struct rewriter *r, const struct wb_match *match, size_t n
     place->end = match->end;
     place->captures = wb_arena_alloc_array(arena, n_variables + 1, sizeof(*place->captures));
     memcpy(place->captures, match->captures, n_variables * sizeof(*place->captures));
-    place_tokens(r, match, place);
     keep_unmentioned(r, match, place);
 }
 

@@ -6,11 +6,10 @@ struct wb_template {
     struct wb_span text;
     struct wb_tokens tokens;
     struct wb_tokens of_pattern;
-    size_t
-        *kept; /* for each token that of the pattern in front of which the same stands; SIZE_MAX */
-    unsigned unit;      /* blanks of one level of its indentation; 0: it has none */
-    bool is_ended;      /* see wb_template_is_ended */
-    const char **fixed; /* where its lines begin that are inside strings */
+    struct wb_alignment aligned; /* with the pattern's tokens */
+    unsigned unit;               /* blanks of one level of its indentation; 0: it has none */
+    bool is_ended;               /* see wb_template_is_ended */
+    const char **fixed;          /* where its lines begin that are inside strings */
     size_t n_fixed, fixed_capacity;
 };
 
@@ -170,7 +169,7 @@ const struct wb_template *wb_template_compile(struct wb_arena *arena, struct wb_
         return NULL;
     }
     wb_tokens_read(arena, pattern, pattern->text, &template->of_pattern, &bad);
-    template->kept = wb_tokens_align_gaps(arena, &template->of_pattern, &template->tokens);
+    template->aligned = wb_tokens_align(arena, &template->of_pattern, &template->tokens);
     read_code(arena, parser, template);
     read_unit(template);
     return template;
@@ -184,19 +183,19 @@ const struct wb_tokens *wb_template_pattern_tokens(const struct wb_template *tem
 }
 
 /* What stands in the match between token i and the one in front of it, if the pattern has the two. */
-static bool find_kept(const struct wb_template *template, const struct wb_range *places, size_t i,
-                      struct wb_range *ret)
+static bool find_kept(const struct wb_template *template, const struct wb_token_places *places,
+                      size_t i, struct wb_range *ret)
 {
-    size_t p = i < template->tokens.count ? template->kept[i] : SIZE_MAX;
+    size_t p = i < template->tokens.count ? template->aligned.gaps[i] : SIZE_MAX;
     if (places == NULL || p == SIZE_MAX) {
         return false;
     }
-    *ret = (struct wb_range){places[p - 1].end, places[p].start};
-    return places[p - 1].start != UINT32_MAX && places[p].start != UINT32_MAX &&
-           ret->start <= ret->end;
+    const struct wb_range *before = &places->items[p - 1], *at = &places->items[p];
+    *ret = (struct wb_range){before->end, at->start};
+    return before->start != UINT32_MAX && at->start != UINT32_MAX && ret->start <= ret->end;
 }
 
-bool wb_template_keeps(const struct wb_template *template, const struct wb_range *places,
+bool wb_template_keeps(const struct wb_template *template, const struct wb_token_places *places,
                        uint32_t start, uint32_t end)
 {
     struct wb_range kept;
@@ -214,7 +213,7 @@ bool wb_template_keeps(const struct wb_template *template, const struct wb_range
 struct maker {
     const struct wb_template *template;
     const struct wb_layout *layout;
-    const struct wb_range *places; /* of the pattern's tokens; NULL: not known */
+    const struct wb_token_places *places; /* of the pattern's tokens; NULL: not known */
     const struct wb_splice *splices;
     struct wb_span indentation; /* of the place */
     struct wb_text now;         /* of the line at hand */
@@ -333,12 +332,19 @@ static bool is_bracket(const struct wb_token *token)
     return token != NULL && token->variable == SIZE_MAX && is_closing(token->text.ptr[0]);
 }
 
-/* `(1,)` is not `(1)`: a comma that stood there for nothing else stays. */
+/* `(1,)` is not `(1)`: a comma that stood there for nothing else stays, the template's or with what
+ * is kept behind the $$$. */
 static bool keeps_comma(const struct maker *maker, size_t i, const struct wb_splice *splice)
 {
+    struct wb_span source = maker->layout->source;
+    struct wb_range kept;
     bool has_comma;
+    if (find_kept(maker->template, maker->places, i + 1, &kept) &&
+        memchr(source.ptr + kept.start, ',', kept.end - kept.start) != NULL) {
+        return false;
+    }
     return is_bracket(next_of(maker, i)) &&
-           find_closing(maker->layout->source, splice->start, &has_comma) != SIZE_MAX && has_comma;
+           find_closing(source, splice->start, &has_comma) != SIZE_MAX && has_comma;
 }
 
 /* False: there is no comma in front. */
@@ -478,6 +484,17 @@ static void put_splice(struct maker *maker, size_t i, bool is_kept)
     }
 }
 
+/* The token as the source spells it, which may be in capitals. */
+static struct wb_span own_text(const struct maker *maker, size_t i)
+{
+    size_t p = maker->template->aligned.same[i];
+    const struct wb_range *at =
+        maker->places != NULL && p != SIZE_MAX ? &maker->places->items[p] : NULL;
+    return at != NULL && at->start != UINT32_MAX
+               ? (struct wb_span){maker->layout->source.ptr + at->start, at->end - at->start}
+               : maker->template->tokens.items[i].text;
+}
+
 static void put_token(struct maker *maker, size_t i)
 {
     const struct wb_token *token = &maker->template->tokens.items[i];
@@ -497,13 +514,13 @@ static void put_token(struct maker *maker, size_t i)
     if (token->variable != SIZE_MAX) {
         put_splice(maker, i, is_kept);
     } else {
-        wb_text_add_span(&maker->out->text, token->text);
+        wb_text_add_span(&maker->out->text, own_text(maker, i));
     }
 }
 
 void wb_template_put(const struct wb_template *template, const struct wb_layout *layout,
-                     uint32_t start, const struct wb_splice *splices, const struct wb_range *places,
-                     struct wb_block *out)
+                     uint32_t start, const struct wb_splice *splices,
+                     const struct wb_token_places *places, struct wb_block *out)
 {
     struct maker maker = {
         .template = template,

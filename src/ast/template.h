@@ -35,13 +35,13 @@ bool wb_template_is_ended(const struct wb_template *template);
 /* What a match's places (wb_tokens_place) are of. */
 const struct wb_tokens *wb_template_pattern_tokens(const struct wb_template *template);
 /* Is this range of the source between two tokens that keep what stands between them? */
-bool wb_template_keeps(const struct wb_template *template, const struct wb_range *places,
+bool wb_template_keeps(const struct wb_template *template, const struct wb_token_places *places,
                        uint32_t start, uint32_t end);
 
 /* Appends the template for a match at `start` of the source. splices: one a variable. places: NULL
  * where they are not known. */
 void wb_template_put(const struct wb_template *template, const struct wb_layout *layout,
-                     uint32_t start, const struct wb_splice *splices, const struct wb_range *places,
-                     struct wb_block *out);
+                     uint32_t start, const struct wb_splice *splices,
+                     const struct wb_token_places *places, struct wb_block *out);
 
 #endif
