@@ -332,48 +332,57 @@ static bool is_bracket(const struct wb_token *token)
     return token != NULL && token->variable == SIZE_MAX && is_closing(token->text.ptr[0]);
 }
 
-/* `(1,)` is not `(1)`: a comma that stood there for nothing else stays, the template's or with what
- * is kept behind the $$$. */
-static bool keeps_comma(const struct maker *maker, size_t i, const struct wb_splice *splice)
+/* What the source says of a comma of the template. */
+enum comma { NO_COMMA, COMMA_THERE, COMMA_MISSING, COMMA_NEW };
+
+static enum comma comma_at(const struct maker *maker, size_t i)
 {
-    struct wb_span source = maker->layout->source;
-    struct wb_range kept;
-    bool has_comma;
-    if (find_kept(maker->template, maker->places, i + 1, &kept) &&
-        memchr(source.ptr + kept.start, ',', kept.end - kept.start) != NULL) {
-        return false;
+    const struct wb_tokens *tokens = &maker->template->tokens;
+    if (i >= tokens->count || !is_text(&tokens->items[i], ",")) {
+        return NO_COMMA;
     }
-    return is_bracket(next_of(maker, i)) &&
-           find_closing(source, splice->start, &has_comma) != SIZE_MAX && has_comma;
+    size_t p = maker->template->aligned.same[i];
+    if (maker->places == NULL || p == SIZE_MAX) {
+        return COMMA_NEW;
+    }
+    return maker->places->items[p].start != UINT32_MAX ? COMMA_THERE : COMMA_MISSING;
 }
 
-/* False: there is no comma in front. */
-static bool take_comma_before(struct wb_text *out, size_t floor, bool keep)
+/* `(1,)` is not `(1)`: where the $$$ is in front of a bracket, a comma that stood there for nothing
+ * else stays. */
+static bool has_trailing_comma(const struct maker *maker, size_t i, const struct wb_splice *splice)
 {
+    bool has_comma;
+    return is_bracket(next_of(maker, i)) &&
+           find_closing(maker->layout->source, splice->start, &has_comma) != SIZE_MAX && has_comma;
+}
+
+static void take_comma_before(struct maker *maker)
+{
+    struct wb_text *out = &maker->out->text;
     size_t len = out->len;
-    while (len > floor && wb_is_blank(out->ptr[len - 1])) {
+    while (len > maker->floor && wb_is_blank(out->ptr[len - 1])) {
         len--;
     }
-    if (len == floor || out->ptr[len - 1] != ',') {
-        return false;
+    if (len > maker->floor && out->ptr[len - 1] == ',') {
+        wb_text_cut(out, len - 1);
     }
-    wb_text_cut(out, keep ? len : len - 1);
-    return true;
 }
 
-/* Without a comma, and without a blank on both sides. */
+/* An empty $$$ at i. A comma of the pattern's is there if the source has it; of the template's own
+ * commas one goes, and so does one of two blanks. */
 static void put_nothing(struct maker *maker, size_t i, const struct wb_splice *splice)
 {
     struct wb_text *text = &maker->out->text;
-    const struct wb_token *next = next_of(maker, i);
-    if (!take_comma_before(text, maker->floor, keeps_comma(maker, i, splice)) &&
-        is_text(next, ",")) {
-        maker->has_next = true;
-        next = next_of(maker, i + 1);
+    enum comma before = i > 0 ? comma_at(maker, i - 1) : NO_COMMA, behind = comma_at(maker, i + 1);
+    if (before == COMMA_MISSING || (before == COMMA_NEW && !has_trailing_comma(maker, i, splice))) {
+        take_comma_before(maker);
     }
+    maker->has_next = behind == COMMA_MISSING || (behind == COMMA_NEW && before == NO_COMMA);
+    const struct wb_token *next = next_of(maker, maker->has_next ? i + 1 : i);
     bool has_blank = text->len == maker->floor || wb_is_blank(text->ptr[text->len - 1]);
     maker->has_gap = next != NULL && next->gap.len > 0 && next->gap.ptr[0] == ' ' &&
-                     (has_blank || maker->has_next);
+                     (has_blank || (maker->has_next && before == NO_COMMA));
 }
 
 /* --- a run on lines of its own --- */
