@@ -111,10 +111,13 @@ static void read_contexts(struct wb_arena *arena, const struct wb_json *row, str
             .name = wb_json_str_or(wb_json_at(it.value, 0), "file"),
             .prefix = wb_json_str_or(wb_json_at(it.value, 1), ""),
             .suffix = wb_json_str_or(wb_json_at(it.value, 2), ""),
+            .is_only_joined = wb_str_equal(wb_json_str_or(wb_json_at(it.value, 3), ""), "joined"),
+            .is_single = wb_str_equal(wb_json_str_or(wb_json_at(it.value, 3), ""), "single"),
         };
     }
     if (ret->n_contexts == 0) {
-        ret->contexts[ret->n_contexts++] = (struct wb_context){"file", "", ""};
+        ret->contexts[ret->n_contexts++] =
+            (struct wb_context){.name = "file", .prefix = "", .suffix = ""};
     }
 }
 

@@ -14,6 +14,8 @@
 struct wb_context {
     const char *name;            /* "statement" */
     const char *prefix, *suffix; /* a suffix that begins with ; may lend it to the fragment */
+    bool is_only_joined;         /* no rung by itself: it would accept any text */
+    bool is_single;              /* accepts one node, and no run */
 };
 
 /* Kinds of nodes. */

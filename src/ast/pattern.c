@@ -182,7 +182,8 @@ static bool accept_tree(struct ladder *ladder, const struct wb_context *context,
     failure->at = SIZE_MAX;
     ret->context = context->name;
     uint32_t lent_end = context->suffix[0] == ';' ? end + 1 : 0;
-    if (!find_range(ladder, tree, source, start, end, &lent_end, &first, &last)) {
+    if (!find_range(ladder, tree, source, start, end, &lent_end, &first, &last) ||
+        (context->is_single && first != last)) {
         return false;
     }
     ret->is_lent = lent_end != 0;
@@ -309,7 +310,8 @@ static void climb(struct ladder *ladder)
     bool done = false;
     for (size_t i = 0; i < ladder->grammar->n_contexts && !done; i++) {
         struct wb_pattern_rung rung = {0};
-        if (try_context(ladder, &ladder->grammar->contexts[i], &rung)) {
+        const struct wb_context *context = &ladder->grammar->contexts[i];
+        if (!context->is_only_joined && try_context(ladder, context, &rung)) {
             done = !is_doubtful(ladder, &rung);
             if (done || ladder->n_rungs == 0) {
                 add_rung(ladder, &rung);
