@@ -177,7 +177,7 @@ static void read_lines(struct reader *r)
         *WB_ARENA_PUSH(r->arena, layout->lines, layout->n_lines, layout->lines_capacity) =
             (uint32_t)(begin - layout->source.ptr);
         if (wb_span_next_line(&rest, &line)) {
-            n_crlf += begin[line.len] == '\r' && rest.ptr == begin + line.len + 2;
+            n_crlf += rest.ptr == begin + line.len + 2; /* a line end of two bytes */
             read_line(layout, line, steps, &before, &n_tabs);
         }
     } while (rest.len > 0);

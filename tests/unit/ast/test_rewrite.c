@@ -116,7 +116,8 @@ static void check_filters(struct fixture *f, const struct wb_grammar *grammar,
         if (!wb_filter_source(pattern, wb_text_span(&source)) ||
             wb_facts_rule_out(&facts, pattern)) {
             f->n_failures++;
-            print_error("%s: %.*s: ruled out\n", test->file, WB_SPAN_ARG(test->name));
+            print_error("%s: %.*s: ruled out by its %s\n", test->file, WB_SPAN_ARG(test->name),
+                        wb_filter_source(pattern, wb_text_span(&source)) ? "facts" : "source");
         }
     }
     wb_arena_done(&s.arena);
