@@ -6,7 +6,7 @@
 #include "ast/pattern_internal.h"
 #include "base/clock.h"
 
-#define PARSE_MS 2000    /* for one scaffold: patterns are small */
+#define COMPILE_MS 3000  /* for all parses of a pattern: they take 0.1 on average */
 #define SPELLINGS_MAX 64 /* combinations in one context */
 
 struct ladder {
@@ -18,6 +18,7 @@ struct ladder {
     struct wb_pattern_rung *rungs;
     size_t n_rungs, rungs_capacity;
     struct wb_text failures; /* "statement (column 4)", ... */
+    int64_t deadline_ms;
 };
 
 /* Where a context failed: the offset in the pattern, or SIZE_MAX when all of it parses and is no node
@@ -202,7 +203,7 @@ static bool try_spelling(struct ladder *ladder, const struct wb_context *context
     wb_text_add_str(&source, context->suffix);
     failure->at = 0;
     return wb_parser_parse(ladder->parser, ladder->grammar, wb_text_span(&source),
-                           wb_clock_deadline(PARSE_MS), NULL, &tree, &ignored) == 0 &&
+                           ladder->deadline_ms, NULL, &tree, &ignored) == 0 &&
            accept_tree(ladder, context, &tree, wb_text_span(&source), ret, failure);
 }
 
@@ -367,8 +368,11 @@ const struct wb_pattern *wb_pattern_compile(struct wb_arena *arena, struct wb_pa
                                             const struct wb_grammar *grammar, struct wb_span text,
                                             struct wb_error *err)
 {
-    struct ladder ladder = {
-        .arena = arena, .parser = parser, .grammar = grammar, .source = wb_span_trim(text)};
+    struct ladder ladder = {.arena = arena,
+                            .parser = parser,
+                            .grammar = grammar,
+                            .source = wb_span_trim(text),
+                            .deadline_ms = wb_clock_deadline(COMPILE_MS)};
     if (ladder.source.len == 0 || ladder.source.len > WB_PATTERN_BYTES_MAX) {
         wb_error_set(err, WB_ERROR_INVALID,
                      ladder.source.len == 0 ? "The pattern is empty"
