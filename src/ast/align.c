@@ -132,26 +132,52 @@ static void align(const struct wb_tokens *a, const struct wb_tokens *b, size_t *
     pair_rest(a, b, map);
 }
 
+static bool is_closing(const struct wb_token *token)
+{
+    return token->variable == SIZE_MAX && token->text.len == 1 &&
+           strchr(")]}", token->text.ptr[0]) != NULL;
+}
+
+static bool is_comma(const struct wb_token *token)
+{
+    return token->variable == SIZE_MAX && wb_span_is(token->text, ",");
+}
+
+static void align_gap(const struct wb_tokens *a, const struct wb_tokens *b, const size_t *map,
+                      size_t j, struct wb_alignment *ret)
+{
+    size_t i = map[j];
+    ret->gaps[j] = SIZE_MAX;
+    if (j == 0 || i == SIZE_MAX || i == 0 || !wb_span_equal(a->items[i].gap, b->items[j].gap)) {
+        return;
+    }
+    /* `f($A)` in `g(f($A)) {`: the bracket in front is another one, but it is one. */
+    bool is_kept = map[j - 1] == i - 1 || is_same(&a->items[i - 1], &b->items[j - 1]);
+    ret->is_layout[j] = !is_kept && is_closing(&b->items[j]) && !is_comma(&b->items[j - 1]);
+    if (is_kept || ret->is_layout[j]) {
+        ret->gaps[j] = i;
+    }
+}
+
 struct wb_alignment wb_tokens_align(struct wb_arena *arena, const struct wb_tokens *a,
                                     const struct wb_tokens *b)
 {
     size_t *map = wb_arena_alloc_array(arena, b->count + 1, sizeof(*map));
-    size_t *gaps = wb_arena_alloc_array(arena, b->count + 1, sizeof(*gaps));
+    struct wb_alignment ret = {
+        .gaps = wb_arena_alloc_array(arena, b->count + 1, sizeof(*ret.gaps)),
+        .is_layout = wb_arena_alloc_array(arena, b->count + 1, sizeof(*ret.is_layout)),
+        .same = map,
+    };
     align(a, b, map);
     for (size_t j = 0; j < b->count; j++) {
-        size_t i = map[j];
-        /* `f($A)` in `g(f($A)) {`: the bracket in front is another one, but it is one. */
-        bool is_kept = j > 0 && i != SIZE_MAX && i > 0 &&
-                       (map[j - 1] == i - 1 || is_same(&a->items[i - 1], &b->items[j - 1])) &&
-                       wb_span_equal(a->items[i].gap, b->items[j].gap);
-        gaps[j] = is_kept ? i : SIZE_MAX;
+        align_gap(a, b, map, j, &ret);
     }
     for (size_t j = 0; j < b->count; j++) {
         if (map[j] != SIZE_MAX && !is_same(&a->items[map[j]], &b->items[j])) {
             map[j] = SIZE_MAX; /* it stands in its stead only */
         }
     }
-    return (struct wb_alignment){gaps, map};
+    return ret;
 }
 
 /* --- a match's tokens, in order --- */

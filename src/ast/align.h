@@ -31,7 +31,10 @@ struct wb_alignment {
         gaps; /* for each token of b an index of a: what stands in front of the two is the same, for
                      so are the tokens, those in front of them, and the blanks between. SIZE_MAX: there
                      is none such. No index comes twice */
-    size_t *same; /* and the token of a that it is */
+    bool *
+        is_layout; /* but the tokens in front differ: it is a closing bracket, and only blanks and a
+                        comma in front of it are meant */
+    size_t *same;  /* and the token of a that it is */
 };
 
 /* The longest common subsequence; in the arena. */

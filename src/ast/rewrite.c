@@ -175,7 +175,8 @@ static void check_lost(const struct rewriter *r, const struct unmentioned *unmen
     for (size_t i = first; i < last; i++) {
         const struct wb_flat_node *node = &r->file->tree->nodes[unmentioned->nodes[i]];
         bool is_extra = (node->flags & WB_FLAT_EXTRA) != 0;
-        if (!wb_template_keeps(r->template, place->tokens, node->start, node->end) &&
+        if (!wb_template_keeps(r->template, place->tokens, r->file->source, node->start,
+                               node->end) &&
             (is_extra || !is_layout(r, unmentioned->nodes[i]))) {
             refuse(r, place,
                    (node->flags & WB_FLAT_ERROR) != 0 ? "code that does not parse and"
@@ -187,7 +188,8 @@ static void check_lost(const struct rewriter *r, const struct unmentioned *unmen
     }
     for (size_t i = 0; place->tokens != NULL && i < place->tokens->n_extra; i++) {
         struct wb_range extra = place->tokens->extra[i];
-        if (!wb_template_keeps(r->template, place->tokens, extra.start, extra.end)) {
+        if (!wb_template_keeps(r->template, place->tokens, r->file->source, extra.start,
+                               extra.end)) {
             refuse(r, place, "a token", extra);
             return;
         }

@@ -182,9 +182,22 @@ const struct wb_tokens *wb_template_pattern_tokens(const struct wb_template *tem
     return &template->of_pattern;
 }
 
+/* Blanks, and a comma at most. */
+static bool is_layout(struct wb_span source, struct wb_range range)
+{
+    size_t n_commas = 0;
+    for (uint32_t at = range.start; at < range.end; at++) {
+        n_commas += source.ptr[at] == ',';
+        if (!wb_is_blank(source.ptr[at]) && source.ptr[at] != ',') {
+            return false;
+        }
+    }
+    return n_commas <= 1;
+}
+
 /* What stands in the match between token i and the one in front of it, if the pattern has the two. */
 static bool find_kept(const struct wb_template *template, const struct wb_token_places *places,
-                      size_t i, struct wb_range *ret)
+                      size_t i, struct wb_span source, struct wb_range *ret)
 {
     size_t p = i < template->tokens.count ? template->aligned.gaps[i] : SIZE_MAX;
     if (places == NULL || p == SIZE_MAX) {
@@ -192,15 +205,19 @@ static bool find_kept(const struct wb_template *template, const struct wb_token_
     }
     const struct wb_range *before = &places->items[p - 1], *at = &places->items[p];
     *ret = (struct wb_range){before->end, at->start};
-    return before->start != UINT32_MAX && at->start != UINT32_MAX && ret->start <= ret->end;
+    if (before->start == UINT32_MAX || at->start == UINT32_MAX || ret->start > ret->end) {
+        return false;
+    }
+    return !template->aligned.is_layout[i] || is_layout(source, *ret);
 }
 
 bool wb_template_keeps(const struct wb_template *template, const struct wb_token_places *places,
-                       uint32_t start, uint32_t end)
+                       struct wb_span source, uint32_t start, uint32_t end)
 {
     struct wb_range kept;
     for (size_t i = 1; i < template->tokens.count; i++) {
-        if (find_kept(template, places, i, &kept) && start >= kept.start && end <= kept.end) {
+        if (find_kept(template, places, i, source, &kept) && start >= kept.start &&
+            end <= kept.end) {
             return true;
         }
     }
@@ -216,6 +233,7 @@ struct maker {
     const struct wb_token_places *places; /* of the pattern's tokens; NULL: not known */
     const struct wb_splice *splices;
     struct wb_span indentation; /* of the place */
+    struct wb_text base;        /* of the line that the template has begun last */
     struct wb_text now;         /* of the line at hand */
     struct wb_block *out;
     size_t floor;   /* where the template begins in it */
@@ -263,8 +281,10 @@ static size_t begin_line(struct maker *maker, struct wb_span literal, size_t at,
     maker->has_lines = true;
     wb_text_add_span(text, maker->indentation);
     at = put_indentation(maker, literal, at);
+    wb_text_clear(&maker->base);
+    wb_text_add(&maker->base, text->ptr + start, text->len - start);
     wb_text_clear(&maker->now);
-    wb_text_add(&maker->now, text->ptr + start, text->len - start);
+    wb_text_add_span(&maker->now, wb_text_span(&maker->base));
     return at;
 }
 
@@ -283,11 +303,11 @@ static void put_literal(struct maker *maker, struct wb_span literal, bool is_las
     }
 }
 
-/* What the source has there. Lines go in from where they were to where we are. */
+/* What the source has there. Its lines go in as before, seen from the template's line. */
 static void put_kept(struct maker *maker, struct wb_range kept)
 {
-    wb_block_add_gap(maker->out, maker->layout, kept.start, kept.end,
-                     wb_layout_indentation(maker->layout, kept.start), wb_text_span(&maker->now));
+    wb_block_add_gap(maker->out, maker->layout, kept.start, kept.end, maker->indentation,
+                     wb_text_span(&maker->base));
     wb_block_line_indentation(maker->out, maker->floor, &maker->now);
 }
 
@@ -487,7 +507,7 @@ static void put_splice(struct maker *maker, size_t i, bool is_kept)
     }
     wb_block_add_moved(maker->out, &splice->block, from, to);
     wb_block_line_indentation(maker->out, maker->floor, &maker->now);
-    if (!find_kept(maker->template, maker->places, i + 1, &kept)) {
+    if (!find_kept(maker->template, maker->places, i + 1, maker->layout->source, &kept)) {
         maker->has_gap = (is_many && put_blanks_behind(maker, i, splice)) ||
                          (splice->ends_line && end_line(maker, i));
     }
@@ -508,7 +528,7 @@ static void put_token(struct maker *maker, size_t i)
 {
     const struct wb_token *token = &maker->template->tokens.items[i];
     struct wb_range kept;
-    bool is_kept = find_kept(maker->template, maker->places, i, &kept);
+    bool is_kept = find_kept(maker->template, maker->places, i, maker->layout->source, &kept);
     bool has_gap = maker->has_gap && !maker->has_next;
     if (maker->has_next) {
         maker->has_next = false; /* the comma */
@@ -540,10 +560,12 @@ void wb_template_put(const struct wb_template *template, const struct wb_layout 
         .out = out,
         .floor = out->text.len,
     };
+    wb_text_add_span(&maker.base, maker.indentation);
     wb_text_add_span(&maker.now, maker.indentation);
     for (size_t i = 0; i < template->tokens.count; i++) {
         put_token(&maker, i);
     }
     put_literal(&maker, template->tokens.tail, true);
+    wb_text_done(&maker.base);
     wb_text_done(&maker.now);
 }

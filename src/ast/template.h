@@ -36,7 +36,7 @@ bool wb_template_is_ended(const struct wb_template *template);
 const struct wb_tokens *wb_template_pattern_tokens(const struct wb_template *template);
 /* Is this range of the source between two tokens that keep what stands between them? */
 bool wb_template_keeps(const struct wb_template *template, const struct wb_token_places *places,
-                       uint32_t start, uint32_t end);
+                       struct wb_span source, uint32_t start, uint32_t end);
 
 /* Appends the template for a match at `start` of the source. splices: one a variable. places: NULL
  * where they are not known. */
