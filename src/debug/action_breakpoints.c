@@ -41,29 +41,6 @@ static struct wb_breakpoint_wish *make_wishes(struct wb_arena *arena,
     return wishes;
 }
 
-/* A filter that the adapter does not have, or NULL. */
-static const char *unknown_filter(const struct wb_dap_capabilities *can, const char *const *filters)
-{
-    for (; *filters != NULL; filters++) {
-        size_t i = 0;
-        while (i < can->n_filters && !wb_str_equal(can->filters[i].id, *filters)) {
-            i++;
-        }
-        if (i == can->n_filters) {
-            return *filters;
-        }
-    }
-    return NULL;
-}
-
-static void list_filters(const struct wb_dap_capabilities *can, struct wb_text *out)
-{
-    for (size_t i = 0; i < can->n_filters; i++) {
-        wb_text_printf(out, "%s%s (%s%s)", i > 0 ? ", " : "", can->filters[i].id,
-                       can->filters[i].label, can->filters[i].is_default ? ", on by default" : "");
-    }
-}
-
 /* The session that must be told, or NULL. */
 static struct wb_debug_session *live_session(struct wb_debug *debug, struct wb_call *call)
 {
@@ -120,8 +97,8 @@ static int set_exceptions(struct wb_debug *debug, struct wb_call *call,
         WB_AUTO(wb_text_done) struct wb_text known = {0};
         struct wb_dap_capabilities can;
         wb_debug_session_capabilities(session, call->arena, &can);
-        const char *unknown = unknown_filter(&can, filters);
-        list_filters(&can, &known);
+        const char *unknown = wb_debug_unknown_filter(&can, filters);
+        wb_debug_list_filters(&can, &known);
         if (unknown != NULL) {
             return wb_error_set(err, WB_ERROR_NOT_FOUND,
                                 "this adapter has no exception filter `%s`; it has %s", unknown,
@@ -173,7 +150,7 @@ static void tell_filters(struct wb_call *call, struct wb_debug_session *session,
     WB_AUTO(wb_text_done) struct wb_text known = {0};
     struct wb_dap_capabilities can;
     wb_debug_session_capabilities(session, call->arena, &can);
-    list_filters(&can, &known);
+    wb_debug_list_filters(&can, &known);
     if (known.len > 0) {
         wb_text_printf(out, "exception filters: %s\n", wb_text_cstr(&known));
     }

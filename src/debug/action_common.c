@@ -53,3 +53,26 @@ void wb_debug_wait_and_report(struct wb_debug *debug, struct wb_call *call,
     wb_debug_session_view(session, call->arena, &view);
     wb_debug_place_set_seen(debug->place, view.output_end);
 }
+
+const char *wb_debug_unknown_filter(const struct wb_dap_capabilities *can,
+                                    const char *const *filters)
+{
+    for (; *filters != NULL; filters++) {
+        size_t i = 0;
+        while (i < can->n_filters && !wb_str_equal(can->filters[i].id, *filters)) {
+            i++;
+        }
+        if (i == can->n_filters) {
+            return *filters;
+        }
+    }
+    return NULL;
+}
+
+void wb_debug_list_filters(const struct wb_dap_capabilities *can, struct wb_text *out)
+{
+    for (size_t i = 0; i < can->n_filters; i++) {
+        wb_text_printf(out, "%s%s (%s%s)", i > 0 ? ", " : "", can->filters[i].id,
+                       can->filters[i].label, can->filters[i].is_default ? ", on by default" : "");
+    }
+}

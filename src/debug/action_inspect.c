@@ -184,9 +184,12 @@ int wb_debug_do_variables(struct wb_debug *debug, struct wb_call *call,
         wb_report_put_variable(&items[i], &w);
     }
     wb_json_end_array(&w);
-    if (total > n + (size_t)args->start) {
+    size_t next = (size_t)args->start + n;
+    if (total == next + 1) { /* the one more that was asked for */
+        wb_text_printf(&result->text, "(%zu shown, and there are more: `start` %zu)\n", n, next);
+    } else if (total > next) {
         wb_text_printf(&result->text, "(%zu of %zu shown; `start` %zu has the next ones)\n", n,
-                       total, (size_t)args->start + n);
+                       total, next);
     }
     if (n == 0) {
         wb_text_add_str(&result->text, "the adapter names no variables in it\n");

@@ -199,6 +199,7 @@ static void tell_start(struct wb_debug *debug, struct wb_call *call,
                        const struct wb_target *target, struct wb_text *out)
 {
     struct wb_debug_points *points = wb_debug_place_points(debug->place);
+    struct wb_dap_capabilities can;
     struct wb_debug_view view;
     wb_debug_session_view(session, call->arena, &view);
     wb_text_printf(out, "%s, by %s (%s)\n", view.title, view.row->name,
@@ -215,7 +216,15 @@ static void tell_start(struct wb_debug *debug, struct wb_call *call,
                        "there are no source lines or locals. Build it with -g.\n",
                        wb_call_relative(call, target->path));
     }
+    wb_debug_session_capabilities(session, call->arena, &can);
     pthread_mutex_lock(&points->lock);
+    const char *const *filters = (const char *const *)points->table.exceptions;
+    const char *unknown = filters != NULL ? wb_debug_unknown_filter(&can, filters) : NULL;
+    if (unknown != NULL) {
+        wb_text_printf(out, "NOTE: there is no exception filter `%s` here, only: ", unknown);
+        wb_debug_list_filters(&can, out);
+        wb_text_add_char(out, '\n');
+    }
     for (size_t i = 0; i < points->table.count; i++) {
         const struct wb_breakpoint *it = &points->table.items[i];
         bool is_plain =

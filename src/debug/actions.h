@@ -71,6 +71,10 @@ int64_t wb_debug_wait_deadline(const struct wb_debug *debug, const struct wb_cal
 struct wb_inspect wb_debug_inspect(struct wb_debug_session *session, struct wb_call *call);
 /* NULL: not given. */
 const int64_t *wb_debug_thread(const struct wb_debug_args *args);
+/* A filter that the adapter does not have, or NULL; and those that it has, for the sentence. */
+const char *wb_debug_unknown_filter(const struct wb_dap_capabilities *can,
+                                    const char *const *filters);
+void wb_debug_list_filters(const struct wb_dap_capabilities *can, struct wb_text *out);
 /* Waits for a stop or the end, up to the deadline, and tells where the session stands. */
 void wb_debug_wait_and_report(struct wb_debug *debug, struct wb_call *call,
                               struct wb_debug_session *session, int64_t deadline_ms, bool is_status,

@@ -15,12 +15,13 @@ enum wb_handle_kind { WB_HANDLE_FRAME, WB_HANDLE_SCOPE, WB_HANDLE_CHILD };
 
 struct wb_handle {
     enum wb_handle_kind kind;
-    unsigned link;     /* connection */
-    int64_t thread_id; /* frames */
-    int64_t index;     /* frames: 0 is the top */
-    int64_t id;        /* the adapter's frame id or variablesReference */
-    int64_t frame;     /* scopes: our id of the frame; children: of the scope's frame, or 0 */
-    char *name;        /* scopes: to find them again; else NULL */
+    unsigned link;      /* connection */
+    int64_t thread_id;  /* frames */
+    int64_t index;      /* frames: 0 is the top */
+    int64_t id;         /* the adapter's frame id or variablesReference */
+    int64_t frame;      /* scopes: our id of the frame; children: of the scope's frame, or 0 */
+    int64_t n_children; /* as the adapter told it; 0: not told */
+    char *name;         /* scopes: to find them again; else NULL */
 };
 
 struct wb_handles {

@@ -4,7 +4,8 @@
 #include <stdio.h>
 
 #define STACK_TOTAL_MAX 100000
-#define HASH_BYTES 19 /* "::h" and 16 digits */
+#define CHILDREN_WHOLE_MAX 500 /* fetched in one go, though 50 are shown */
+#define HASH_BYTES 19          /* "::h" and 16 digits */
 
 static int ask(struct wb_inspect *it, unsigned link, const char *command,
                const struct wb_text *arguments, const struct wb_json **ret, struct wb_error *err)
@@ -207,6 +208,8 @@ static int64_t child_handle(struct wb_inspect *it, const struct wb_handle *paren
         .link = parent->link,
         .id = wb_json_int_or(wb_json_get(json, "variablesReference"), 0),
         .frame = parent->frame,
+        .n_children = WB_MAX(wb_json_int_or(wb_json_get(json, "indexedVariables"), 0), 0) +
+                      WB_MAX(wb_json_int_or(wb_json_get(json, "namedVariables"), 0), 0),
     };
     return handle.id != 0 ? wb_debug_session_add_handle(it->session, epoch, &handle) : 0;
 }
@@ -235,9 +238,12 @@ int wb_inspect_variables(struct wb_inspect *it, int64_t reference, int64_t start
     if (find_reference(it, reference, &handle, &epoch, err) != 0) {
         return -1;
     }
-    /* One more than wanted tells that there is more. `start` and `count` are heeded by some only. */
+    /* A part is asked for where all may be much; `start` and `count` are heeded by some only. One
+     * more than wanted tells that there is more. */
+    bool is_few = handle.n_children > 0 && handle.n_children <= CHILDREN_WHOLE_MAX;
+    bool is_part = start > 0 || !is_few;
     wb_text_printf(&arguments, "{\"variablesReference\":%lld", (long long)handle.id);
-    if (start > 0) {
+    if (is_part) {
         wb_text_printf(&arguments, ",\"start\":%lld,\"count\":%zu", (long long)start, max + 1);
     }
     wb_text_add_char(&arguments, '}');
@@ -254,7 +260,8 @@ int wb_inspect_variables(struct wb_inspect *it, int64_t reference, int64_t start
             read_variable(it, &handle, epoch, each.value, "value", &(*ret)[(*ret_n)++]);
         }
     }
-    *ret_total = skip > 0 ? given : given + (size_t)WB_MAX(start, 0);
+    size_t seen = skip > 0 ? given : given + (size_t)WB_MAX(start, 0);
+    *ret_total = WB_MAX(seen, (size_t)handle.n_children);
     return 0;
 }
 

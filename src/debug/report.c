@@ -210,7 +210,8 @@ static void add_locals(struct wb_report *it, int64_t frame_id, struct wb_text *o
     }
     wb_json_end_array(w);
     if (total > n) {
-        wb_text_printf(out, "  (%zu of %zu shown; `scopes` and `variables` have all)\n", n, total);
+        wb_text_printf(out,
+                       "  (%zu shown, and there are more: `scopes` and `variables` have all)\n", n);
     }
 }
 
