@@ -1,9 +1,10 @@
-/* doctor: what is usable in this checkout, and why not: servers, project checks, debug adapters and
- * interpreters, with the command that installs each. Starts nothing but probes ("is this module installed?"). */
+/* doctor: what is usable in this checkout, and why not: servers, project checks, debug adapters,
+ * interpreters and languages of structural search, with the command that installs each. Starts nothing but probes ("is this module installed?"). */
 #include "app/command.h"
 #include "app/doctor.h"
 #include "app/output.h"
 #include "app/session.h"
+#include "ast/ast.h"
 #include "debug/debug.h"
 #include "kernel/interpreter.h"
 #include "lsp/lsp.h"
@@ -97,6 +98,7 @@ static void put_check(struct wb_json_writer *w, const struct wb_lsp *lsp,
 struct surveys {
     struct wb_text adapters, adapters_json;
     struct wb_text interpreters, interpreters_json;
+    struct wb_text languages, languages_json;
 };
 
 static void surveys_done(struct surveys *surveys)
@@ -105,6 +107,8 @@ static void surveys_done(struct surveys *surveys)
     wb_text_done(&surveys->adapters_json);
     wb_text_done(&surveys->interpreters);
     wb_text_done(&surveys->interpreters_json);
+    wb_text_done(&surveys->languages);
+    wb_text_done(&surveys->languages_json);
 }
 
 static int survey(struct wb_run *run, struct wb_arena *arena, struct surveys *ret,
@@ -113,12 +117,14 @@ static int survey(struct wb_run *run, struct wb_arena *arena, struct surveys *re
     struct wb_json_writer w;
     wb_json_writer_init(&w, &ret->interpreters_json);
     wb_interpreter_survey(arena, run, &ret->interpreters, &w);
+    wb_json_writer_init(&w, &ret->languages_json);
+    wb_ast_survey(run, &ret->languages, &w);
     wb_json_writer_init(&w, &ret->adapters_json);
     return wb_debug_survey_text(wb_debug_of_run(run), arena, NULL, &ret->adapters, &w, err);
 }
 
-/* {"servers": what this checkout calls for, "checks", "adapters", "interpreters", "catalogue": every
- * server's row}. */
+/* {"servers": what this checkout calls for, "checks", "adapters", "interpreters", "structural_search",
+ * "catalogue": every server's row}. */
 static void write_json(const struct wb_lsp *lsp, const struct wb_catalogue *catalogue,
                        const struct wb_candidates *candidates, const struct wb_check_status *checks,
                        size_t n_checks, const struct surveys *surveys, struct wb_text *out)
@@ -142,6 +148,8 @@ static void write_json(const struct wb_lsp *lsp, const struct wb_catalogue *cata
     wb_json_put_raw(&w, wb_text_span(&surveys->adapters_json));
     wb_json_key(&w, "interpreters");
     wb_json_put_raw(&w, wb_text_span(&surveys->interpreters_json));
+    wb_json_key(&w, "structural_search");
+    wb_json_put_raw(&w, wb_text_span(&surveys->languages_json));
     wb_json_key(&w, "catalogue");
     wb_json_begin_array(&w);
     const struct wb_server_row *row;
@@ -177,6 +185,7 @@ int wb_doctor_examine(struct wb_run *run, bool json, struct wb_text *out, struct
         show_checks(lsp, checks, n_checks, out);
         wb_text_add_span(out, wb_text_span(&surveys.adapters));
         wb_text_add_span(out, wb_text_span(&surveys.interpreters));
+        wb_text_add_span(out, wb_text_span(&surveys.languages));
     }
     return 0;
 }

@@ -143,6 +143,34 @@ int wb_ast_query(struct wb_call *call, struct wb_span pattern, struct wb_span pa
     return ret->pattern != NULL ? 0 : -1;
 }
 
+void wb_ast_survey(struct wb_run *run, struct wb_text *out, struct wb_json_writer *w)
+{
+    WB_AUTO(wb_text_done) struct wb_text names = {0};
+    struct wb_ast *ast = wb_run_resource(run, WB_RESOURCE_PARSERS);
+    struct wb_error err = {.code = WB_ERROR_NONE};
+    const struct wb_grammar *grammar;
+    size_t cursor = 0, n = 0;
+    pthread_mutex_lock(&ast->lock);
+    int status = load(ast, run, &err);
+    pthread_mutex_unlock(&ast->lock);
+    wb_json_begin_object(w);
+    wb_json_key(w, "languages");
+    wb_json_begin_array(w);
+    while (status == 0 && (grammar = wb_grammars_next(ast->grammars, &cursor)) != NULL) {
+        wb_json_put_str(w, grammar->language->id);
+        n++;
+    }
+    wb_json_end_array(w);
+    wb_json_member_str(w, "reason", status == 0 ? NULL : err.message);
+    wb_json_end_object(w);
+    if (status != 0) {
+        wb_text_printf(out, "Structural search: not usable: %s\n", err.message);
+        return;
+    }
+    list_names(ast->grammars, &names);
+    wb_text_printf(out, "Structural search: %zu languages\n  %s\n", n, wb_text_cstr(&names));
+}
+
 /* --- words for results --- */
 
 static void tell_count(struct wb_text *out, size_t n, const char *what)

@@ -25,6 +25,10 @@ WB_MUST_CHECK int wb_ast_query(struct wb_call *call, struct wb_span pattern, str
                                struct wb_span language, struct wb_ast_query *ret,
                                struct wb_error *err);
 
+/* For doctor: one line that says which languages can be searched, or why none can; and the same as a
+ * JSON value, {"languages": [ids], "reason"}. */
+void wb_ast_survey(struct wb_run *run, struct wb_text *out, struct wb_json_writer *w);
+
 /* " (searched 12 files; skipped 1 binary, 2 too large; 3 parsed only in part)": what a result says of
  * the files. */
 void wb_ast_tell_files(const struct wb_scan *scan, struct wb_text *out);

@@ -378,3 +378,20 @@ def test_no_child_process(werkbank, here):
     pid = here.session.pid
     children = subprocess.run(["pgrep", "-P", str(pid)], stdout=subprocess.PIPE, check=False)
     assert children.stdout == b""
+
+
+def test_doctor_names_the_languages(werkbank, here):
+    text = werkbank.run("doctor", "--workspace", here.root).stdout
+    assert "Structural search: " in text and " languages\n  " in text
+    data = werkbank.run("doctor", "--workspace", here.root, "--json").json()["structural_search"]
+    assert len(data["languages"]) >= 30 and data["reason"] is None
+    assert {"dart", "python", "rust", "c", "cpp", "javascript"} <= set(data["languages"])
+
+
+def test_doctor_says_why_a_grammar_of_ones_own_is_not_usable(werkbank, here, tmp_path):
+    config = tmp_path / "config.json"
+    grammar = '{"parser": "own", "library": "/nowhere/own.so", "contexts": [["statement", "", ""]]}'
+    row = f'{{"id": "own", "name": "Own", "extensions": [".own"], "identifier": "c", "keywords": [], "grammar": {grammar}}}'
+    config.write_text(f'{{"languages": [{row}]}}')
+    text = werkbank.run("doctor", "--workspace", here.root, "--config", config).stdout
+    assert "Structural search: not usable: " in text and "/nowhere/own.so" in text

@@ -118,7 +118,7 @@ static struct wb_span take_part(struct wb_span *rest)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    WB_AUTO(wb_arena_done) struct wb_arena arena;
+    WB_AUTO(wb_arena_done) struct wb_arena arena = {0};
     if (grammars == NULL) {
         load();
     }
