@@ -1,11 +1,9 @@
 /* action_launch: launch and attach: what is to be debugged, by which adapter, with what arguments. The
  * session does the rest. */
-#include <stdlib.h>
-#include <unistd.h>
-
 #include "base/clock.h"
 #include "base/limits.h"
 #include "debug/actions.h"
+#include "debug/scratch.h"
 #include "run/usable.h"
 #include "sys/file.h"
 #include "sys/path.h"
@@ -123,37 +121,6 @@ static const char *const *words_of(struct wb_arena *arena, const struct wb_arg_l
     return words;
 }
 
-static int put_files(struct wb_arena *arena, const struct wb_json *files, const char *folder,
-                     struct wb_error *err)
-{
-    for (struct wb_json_iter it = wb_json_iter(files); wb_json_next(&it);) {
-        if (wb_file_write_private(wb_path_join(arena, folder, it.key), wb_json_span(it.value),
-                                  err) != 0) {
-            return -1;
-        }
-    }
-    return 0;
-}
-
-/* Room for what an adapter builds, and for what its row puts there; gone with the session. */
-static const char *make_scratch(struct wb_arena *arena, const struct wb_adapter_row *row,
-                                struct wb_error *err)
-{
-    char *cache = wb_path_cache_folder(arena, err);
-    if (cache == NULL) {
-        return NULL;
-    }
-    char *folder = wb_arena_printf(arena, "%s/debug-XXXXXX", cache);
-    if (mkdtemp(folder) == NULL) {
-        wb_error_set(err, WB_ERROR_IO, "cannot make a folder in %s", cache);
-        return NULL;
-    }
-    if (put_files(arena, row->scratch_files, folder, err) != 0) {
-        return NULL;
-    }
-    return folder;
-}
-
 static int fill_values(struct wb_debug *debug, struct wb_call *call,
                        const struct wb_debug_args *args, const struct wb_target *target,
                        const struct wb_adapter_choice *choice, struct wb_template_values *ret,
@@ -185,7 +152,7 @@ static int fill_values(struct wb_debug *debug, struct wb_call *call,
         .stop_on_entry = args->stop_on_entry,
     };
     if (wb_template_asks(call->arena, arguments, "{scratch}")) {
-        ret->scratch = make_scratch(call->arena, choice->row, err);
+        ret->scratch = wb_debug_scratch_make(call->arena, choice->row->scratch_files, err);
         return ret->scratch != NULL ? 0 : -1;
     }
     return 0;

@@ -1,11 +1,10 @@
 /* session_end: the ladder by which a session ends, whoever ends it: the agent, the program, the lifetime,
  * the run, the host. Nothing is left at its end. */
-#include <dirent.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "debug/scratch.h"
 #include "debug/session_internal.h"
 
 #define DISCONNECT_MS 3000     /* for the answer to disconnect */
@@ -68,21 +67,6 @@ static void hang_up(struct wb_debug_session *session)
     }
 }
 
-static void remove_scratch(const char *folder)
-{
-    DIR *stream = folder != NULL ? opendir(folder) : NULL;
-    const struct dirent *entry;
-    while (stream != NULL && (entry = readdir(stream)) != NULL) {
-        if (entry->d_name[0] != '.') {
-            (void)unlinkat(dirfd(stream), entry->d_name, 0);
-        }
-    }
-    if (stream != NULL) {
-        closedir(stream);
-        (void)rmdir(folder);
-    }
-}
-
 /* Why it ended, where nobody ended it. */
 static char *find_reason(struct wb_debug_session *session, struct wb_child *child)
 {
@@ -126,7 +110,7 @@ static void tear_down(struct wb_debug_session *session)
         wb_link_close_stream(session->links[i]);
         wb_dap_close(session->links[i]->dap, "the session is over");
     }
-    remove_scratch(session->scratch);
+    wb_debug_scratch_remove(session->scratch);
 }
 
 /* True: the caller is the one who ends it. */
