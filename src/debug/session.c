@@ -7,6 +7,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 
+#define PAUSE_AGAIN_MS 400 /* without a stop */
+#define PAUSES_MAX 2       /* after the first */
+
 /* --- life --- */
 
 void wb_session_set_state(struct wb_debug_session *session, enum wb_session_state state)
@@ -314,10 +317,13 @@ int wb_debug_session_move(struct wb_debug_session *session, const char *command,
     unsigned link = session->debuggee.stop.link;
     /* Running before it is sent: the stop may come before the answer. */
     uint64_t move = wb_debuggee_move(&session->debuggee);
+    session->n_moving++;
     pthread_mutex_unlock(&session->lock);
     wb_text_printf(&arguments, "{\"threadId\":%lld}", (long long)thread_id);
-    if (wb_debug_session_ask(session, link, command, wb_text_span(&arguments), deadline_ms, cancel,
-                             &arena, &body, err) == 0) {
+    int status = wb_debug_session_ask(session, link, command, wb_text_span(&arguments), deadline_ms,
+                                      cancel, &arena, &body, err);
+    wb_session_moved(session);
+    if (status == 0) {
         return 0;
     }
     pthread_mutex_lock(&session->lock);
@@ -329,6 +335,25 @@ int wb_debug_session_move(struct wb_debug_session *session, const char *command,
     bool ended = session->state >= WB_SESSION_ENDING || session->debuggee.terminated;
     pthread_mutex_unlock(&session->lock);
     return ended || err->code == WB_ERROR_CLOSED ? 0 : -1;
+}
+
+void wb_session_moved(struct wb_debug_session *session)
+{
+    pthread_mutex_lock(&session->lock);
+    session->n_moving--;
+    pthread_cond_broadcast(&session->changed);
+    pthread_mutex_unlock(&session->lock);
+}
+
+/* A pause that overtakes a continue finds the program stopped, changes nothing, and is lost. */
+static void wait_moved(struct wb_debug_session *session, int64_t deadline_ms)
+{
+    bool in_time = true;
+    pthread_mutex_lock(&session->lock);
+    while (session->n_moving > 0 && in_time) {
+        in_time = wb_cond_wait(&session->changed, &session->lock, deadline_ms);
+    }
+    pthread_mutex_unlock(&session->lock);
 }
 
 /* A thread to pause: of the last stop, else the first that there is. */
@@ -375,14 +400,24 @@ int wb_debug_session_pause(struct wb_debug_session *session, const int64_t *thre
         return wb_error_set(err, WB_ERROR_UNAVAILABLE,
                             "the program is starting; `terminate` gives it up");
     }
+    wait_moved(session, deadline_ms);
     unsigned link = wb_debug_session_link(session);
     int64_t thread_id = thread != NULL ? *thread : 0;
     if (thread == NULL && find_thread(session, link, deadline_ms, cancel, &thread_id, err) != 0) {
         return -1;
     }
     wb_text_printf(&arguments, "{\"threadId\":%lld}", (long long)thread_id);
-    return wb_debug_session_ask(session, link, "pause", wb_text_span(&arguments), deadline_ms,
-                                cancel, &arena, &body, err);
+    int status = wb_debug_session_ask(session, link, "pause", wb_text_span(&arguments), deadline_ms,
+                                      cancel, &arena, &body, err);
+    /* lldb-dap answers a continue before the program runs, and a pause in between does nothing. */
+    for (int i = 0; i < PAUSES_MAX && status == 0 && !wb_cancel_is_fired(cancel); i++) {
+        if (wb_debug_session_wait(session, wb_clock_deadline(PAUSE_AGAIN_MS), cancel)) {
+            break;
+        }
+        (void)!wb_debug_session_ask(session, link, "pause", wb_text_span(&arguments), deadline_ms,
+                                    cancel, &arena, &body, NULL);
+    }
+    return status;
 }
 
 /* --- breakpoints --- */

@@ -60,7 +60,8 @@ struct wb_debug_session {
     struct wb_debuggee debuggee;
     struct wb_handles handles;
     int64_t scoped_frame; /* our id of the frame whose scopes were asked for last */
-    bool passed_start;    /* the stop of the row's stops_at_start is behind us */
+    unsigned n_moving; /* moves that the adapter has not answered: a pause must not overtake them */
+    bool passed_start; /* the stop of the row's stops_at_start is behind us */
     struct wb_debug_link *links[WB_DEBUG_LINKS_MAX];
     unsigned n_links;
     struct wb_child_wish wishes[WB_DEBUG_LINKS_MAX]; /* by number */
@@ -71,6 +72,8 @@ struct wb_debug_session {
 
 /* session.c */
 void wb_session_set_state(struct wb_debug_session *session, enum wb_session_state state);
+/* A move was answered. */
+void wb_session_moved(struct wb_debug_session *session);
 /* Runs job(session, number) on a pool thread, with a reference; with the session's lock held. The end
  * waits for a job that is busy; one that ends the session itself is not. */
 void wb_session_job(struct wb_debug_session *session,

@@ -150,6 +150,7 @@ static void decide(struct judgement *it, bool wanted)
     } else {
         passes = wb_debuggee_pass_over(&session->debuggee, it->epoch);
         move = session->debuggee.moves;
+        session->n_moving += passes;
     }
     pthread_cond_broadcast(&session->changed);
     pthread_mutex_unlock(&session->lock);
@@ -159,7 +160,9 @@ static void decide(struct judgement *it, bool wanted)
     WB_AUTO(wb_text_done) struct wb_text arguments = {0};
     const struct wb_json *body;
     wb_text_printf(&arguments, "{\"threadId\":%lld}", (long long)it->thread_id);
-    if (ask(it, "continue", &arguments, &body) != 0) {
+    int status = ask(it, "continue", &arguments, &body);
+    wb_session_moved(session);
+    if (status != 0) {
         pthread_mutex_lock(&session->lock);
         wb_debuggee_unmove(&session->debuggee, move);
         pthread_cond_broadcast(&session->changed);
