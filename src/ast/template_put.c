@@ -111,6 +111,11 @@ static size_t find_closing(struct wb_span source, size_t at, bool *ret_comma)
     return at < source.len && is_closing(source.ptr[at]) ? at : SIZE_MAX;
 }
 
+static bool has_line_end(struct wb_span text)
+{
+    return memchr(text.ptr, '\n', text.len) != NULL;
+}
+
 static const struct wb_token *next_of(const struct maker *maker, size_t i)
 {
     const struct wb_tokens *tokens = &maker->template->tokens;
@@ -164,6 +169,16 @@ static void take_comma_before(struct maker *maker)
     }
 }
 
+static void take_blanks_before(struct maker *maker)
+{
+    struct wb_text *out = &maker->out->text;
+    size_t len = out->len;
+    while (len > maker->floor && out->ptr[len - 1] == ' ') {
+        len--;
+    }
+    wb_text_cut(out, len);
+}
+
 /* An empty $$$ at i. A comma of the pattern's is there if the source has it; of the template's own
  * commas one goes, and so does one of two blanks. */
 static void put_nothing(struct maker *maker, size_t i, const struct wb_splice *splice)
@@ -175,8 +190,12 @@ static void put_nothing(struct maker *maker, size_t i, const struct wb_splice *s
     }
     maker->has_next = behind == COMMA_MISSING || (behind == COMMA_NEW && before == NO_COMMA);
     const struct wb_token *next = next_of(maker, maker->has_next ? i + 1 : i);
+    if (next == NULL || has_line_end(next->gap)) {
+        take_blanks_before(maker);
+        return;
+    }
     bool has_blank = text->len == maker->floor || wb_is_blank(text->ptr[text->len - 1]);
-    maker->has_gap = next != NULL && next->gap.len > 0 && next->gap.ptr[0] == ' ' &&
+    maker->has_gap = next->gap.len > 0 && next->gap.ptr[0] == ' ' &&
                      (has_blank || (maker->has_next && before == NO_COMMA));
 }
 
@@ -204,11 +223,6 @@ static bool put_blanks_before(struct maker *maker, const struct wb_splice *splic
     wb_text_cut(text, len);
     wb_text_add_span(text, blanks);
     return true;
-}
-
-static bool has_line_end(struct wb_span text)
-{
-    return memchr(text.ptr, '\n', text.len) != NULL;
 }
 
 /* What stood between the run and the closing bracket, where the template has one there too: it goes in

@@ -5,6 +5,8 @@
 #include "staging/staging.h"
 #include "sys/path.h"
 
+#define FILES_SHOWN_MAX 50 /* in the text; the data has them all */
+
 enum { ACCEPT, DISCARD };
 
 static const char *const actions[] = {"accept", "discard", NULL};
@@ -93,9 +95,13 @@ static void tell(struct wb_call *call, const struct wb_staged_edit *edit, int ac
     for (size_t i = 0; i < edit->n_files; i++) {
         const char *shown = wb_call_relative(call, edit->files[i].path);
         wb_json_put_str(&w, shown);
-        if (action == ACCEPT) {
+        if (action == ACCEPT && i < FILES_SHOWN_MAX) {
             wb_text_printf(&result->text, "  %s: %zu\n", shown, edit->files[i].n_replacements);
         }
+    }
+    if (action == ACCEPT && edit->n_files > FILES_SHOWN_MAX) {
+        wb_text_printf(&result->text, "  [%d of %zu files shown]\n", FILES_SHOWN_MAX,
+                       edit->n_files);
     }
     wb_json_end_array(&w);
     wb_json_end_object(&w);

@@ -137,6 +137,10 @@ CASES = [
      "x = (0, 1,)\ny = (0, 1, 2)\n", []),
     ("no statement loses its end", "rs", "fn b() {}\n", "fn $F() { $$$B }",
      "fn $F() { log(); $$$B }", "fn b() { log(); }\n", []),
+    ("empty at the end", "go", "package p\n\nfunc f() int {\n\treturn\n\treturn 1, 2\n}\n",
+     "return $$$A", "return 0, $$$A", "package p\n\nfunc f() int {\n\treturn 0\n\treturn 0, 1, 2\n}\n", []),
+    ("empty and nothing else", "js", "function f() { g(); return; }\n", "return $$$A", "throw $$$A",
+     "function f() { g(); return; }\n", [(1, "with its 1 replacement")]),
     # --- nested matches ---
     ("nested", "js", "f(f(1));\nf(f(f(2)), f(3));\nf(x => f(x));\n", "f($A)", "g($A)",
      "g(g(1));\nf(g(g(2)), g(3));\ng(x => g(x));\n", []),
@@ -355,7 +359,8 @@ def test_many_files(fresh):
     assert result.data["replacements"] == 600 and len(result.data["files"]) == 200
     assert result.data["files"] == sorted(result.data["files"])
     assert result.text.startswith("(proposed) 600 replacements in 200 files")
-    fresh.accept(result)
+    accepted = fresh.accept(result)
+    assert "[50 of 200 files shown]" in accepted.text and len(accepted.data["files"]) == 200
     assert fresh.get("d8/f8.js") == "g(8); g(g(8));\n"
 
 
