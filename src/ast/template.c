@@ -182,6 +182,10 @@ bool wb_template_find_kept(const struct wb_template *template, const struct wb_t
         return false;
     }
     const struct wb_range *before = &places->items[p - 1], *at = &places->items[p];
+    if (before->start == UINT32_MAX && i > 1 && p > 1 && template->aligned.same[i - 1] == p - 1 &&
+        template->aligned.same[i - 2] == p - 2) {
+        before--; /* a comma that is not there: what stands around it does */
+    }
     *ret = (struct wb_range){before->end, at->start};
     if (before->start == UINT32_MAX || at->start == UINT32_MAX || ret->start > ret->end) {
         return false;

@@ -157,6 +157,16 @@ static bool has_trailing_comma(const struct maker *maker, size_t i, const struct
            find_closing(maker->layout->source, splice->start, &has_comma) != SIZE_MAX && has_comma;
 }
 
+static void take_blanks_before(struct maker *maker)
+{
+    struct wb_text *out = &maker->out->text;
+    size_t len = out->len;
+    while (len > maker->floor && out->ptr[len - 1] == ' ') {
+        len--;
+    }
+    wb_text_cut(out, len);
+}
+
 static void take_comma_before(struct maker *maker)
 {
     struct wb_text *out = &maker->out->text;
@@ -166,17 +176,8 @@ static void take_comma_before(struct maker *maker)
     }
     if (len > maker->floor && out->ptr[len - 1] == ',') {
         wb_text_cut(out, len - 1);
+        take_blanks_before(maker);
     }
-}
-
-static void take_blanks_before(struct maker *maker)
-{
-    struct wb_text *out = &maker->out->text;
-    size_t len = out->len;
-    while (len > maker->floor && out->ptr[len - 1] == ' ') {
-        len--;
-    }
-    wb_text_cut(out, len);
 }
 
 /* An empty $$$ at i. A comma of the pattern's is there if the source has it; of the template's own
@@ -189,7 +190,13 @@ static void put_nothing(struct maker *maker, size_t i, const struct wb_splice *s
         take_comma_before(maker);
     }
     maker->has_next = behind == COMMA_MISSING || (behind == COMMA_NEW && before == NO_COMMA);
-    const struct wb_token *next = next_of(maker, maker->has_next ? i + 1 : i);
+    size_t last = maker->has_next ? i + 1 : i;
+    const struct wb_token *next = next_of(maker, last);
+    struct wb_range kept;
+    if (wb_template_find_kept(maker->template, maker->places, last + 1, maker->layout->source,
+                              &kept)) {
+        return;
+    }
     if (next == NULL || has_line_end(next->gap)) {
         take_blanks_before(maker);
         return;

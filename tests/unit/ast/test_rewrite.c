@@ -208,9 +208,15 @@ static void check_way(struct subject *s, struct wb_span source, const struct the
 static void there_and_back(void **state)
 {
     static const struct there_and_back ways[] = {
-        {"f($$$A)", "g($$$A)"},     {"f($$$A)", "new g($$$A)"},
-        {"f($A, $B)", "g($A, $B)"}, {"f($A, $$$B)", "g($A, $$$B)"},
-        {"x = $A", "q = $A"},       {"if (z) { $$$B }", "while (q) { $$$B }"},
+        {"f($$$A)", "g($$$A)"},
+        {"f($$$A)", "new g($$$A)"},
+        {"f($A, $B)", "g($A, $B)"},
+        {"f($A, $$$B)", "g($A, $$$B)"},
+        {"f( $$$A )", "g( $$$A )"},
+        {"f( $A , $$$B )", "g( $A , $$$B )"},
+        {"f($$$A, $B)", "g($$$A, $B)"},
+        {"x = $A", "q = $A"},
+        {"if (z) { $$$B }", "while (q) { $$$B }"},
         {"h($$$A)", "f2.h2($$$A)"},
     };
     struct fixture f = {.n_cases = 0};
