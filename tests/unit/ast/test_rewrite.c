@@ -205,6 +205,54 @@ static void check_way(struct subject *s, struct wb_span source, const struct the
     wb_rewritten_free(first);
 }
 
+static size_t count_comments(struct wb_span source)
+{
+    size_t n = 0;
+    for (size_t i = 0; i + 1 < source.len; i++) {
+        n += source.ptr[i] == '/' && (source.ptr[i + 1] == '/' || source.ptr[i + 1] == '*');
+    }
+    return n;
+}
+
+/* Whatever the template does with what it captures, comments stay or the match is left out. */
+static void check_comments(struct subject *s, struct wb_span source,
+                           const struct there_and_back *way)
+{
+    struct wb_rewritten *r = rewrite(s, source, wb_span(way->there), wb_span(way->back));
+    if (r != NULL && r->n_replacements > 0 &&
+        count_comments(r->new_content) != count_comments(source)) {
+        print_error("%s => %s:\n%.*s\n", way->there, way->back, WB_SPAN_ARG(source));
+        print_error("became\n%.*s\n", WB_SPAN_ARG(r->new_content));
+        fail();
+    }
+    wb_rewritten_free(r);
+}
+
+/* Each way on many random programs, small ones first. */
+static void run_random(void (*check)(struct subject *s, struct wb_span source,
+                                     const struct there_and_back *way),
+                       const struct there_and_back *ways, size_t n_ways)
+{
+    struct fixture f = {.n_cases = 0};
+    struct wb_error err;
+    wb_arena_init(&f.arena);
+    f.grammars = wb_grammars_load(wb_languages_load(&f.arena, NULL, &err), &err);
+    f.parser = wb_parser_new();
+    struct subject s = {.f = &f, .grammar = wb_grammars_find(f.grammars, "javascript")};
+    struct random r = {.seed = 1};
+    for (size_t i = 0; i < 1000; i++) {
+        wb_arena_init(&s.arena);
+        wb_text_clear(&r.out);
+        put_program(&r, 1 + (unsigned)i / 300);
+        check(&s, wb_text_span(&r.out), &ways[i % n_ways]);
+        wb_arena_done(&s.arena);
+    }
+    wb_text_done(&r.out);
+    wb_parser_free(f.parser);
+    wb_grammars_free(f.grammars);
+    wb_arena_done(&f.arena);
+}
+
 static void there_and_back(void **state)
 {
     static const struct there_and_back ways[] = {
@@ -219,25 +267,25 @@ static void there_and_back(void **state)
         {"if (z) { $$$B }", "while (q) { $$$B }"},
         {"h($$$A)", "f2.h2($$$A)"},
     };
-    struct fixture f = {.n_cases = 0};
-    struct wb_error err;
     (void)state;
-    wb_arena_init(&f.arena);
-    f.grammars = wb_grammars_load(wb_languages_load(&f.arena, NULL, &err), &err);
-    f.parser = wb_parser_new();
-    struct subject s = {.f = &f, .grammar = wb_grammars_find(f.grammars, "javascript")};
-    struct random r = {.seed = 1};
-    for (int i = 0; i < 1000; i++) {
-        wb_arena_init(&s.arena);
-        wb_text_clear(&r.out);
-        put_program(&r, 1 + (unsigned)i / 300); /* small ones first */
-        check_way(&s, wb_text_span(&r.out), &ways[i % (int)WB_COUNT(ways)]);
-        wb_arena_done(&s.arena);
-    }
-    wb_text_done(&r.out);
-    wb_parser_free(f.parser);
-    wb_grammars_free(f.grammars);
-    wb_arena_done(&f.arena);
+    run_random(check_way, ways, WB_COUNT(ways));
+}
+
+static void no_comment_is_lost(void **state)
+{
+    static const struct there_and_back ways[] = {
+        {"f($A, $B)", "g($B, $A)"},
+        {"f($A, $$$B)", "$A.g($$$B)"},
+        {"f($A, $$$B)", "g($$$B, $A)"},
+        {"h($$$A)", "[$$$A]"},
+        {"f($$$A, $B)", "g([$$$A], $B)"},
+        {"x = $A", "y($A, 1)"},
+        {"if (z) { $$$B }", "while (q) {\n    r();\n    $$$B\n}"},
+        {"f($A)", "if (x) {\n  g($A)\n}"},
+        {"f()", "g"},
+    };
+    (void)state;
+    run_random(check_comments, ways, WB_COUNT(ways));
 }
 
 int main(void)
@@ -246,6 +294,7 @@ int main(void)
         cmocka_unit_test(a_template_that_is_the_pattern_changes_no_token),
         cmocka_unit_test(filters_rule_out_no_match),
         cmocka_unit_test(there_and_back),
+        cmocka_unit_test(no_comment_is_lost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
