@@ -132,8 +132,6 @@ static int run(const struct wb_options *options, char **operands, int n_operands
         wb_cards_free(serve.cards);
         return wb_command_refuse("%s", err.message);
     }
-    wb_cards_record(serve.cards, wb_run_transcript(serve.session.run),
-                    wb_run_id(serve.session.run));
     serve_until(&serve, &ends);
     wb_session_close(&serve.session);
     wb_cards_free(serve.cards);

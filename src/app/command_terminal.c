@@ -70,8 +70,17 @@ static void sleep_again(struct terminal *terminal)
     }
 }
 
-static void on_cards_changed(void *ctx)
+static void on_card_added(void *ctx, const struct wb_card_view *card)
 {
+    (void)card;
+    wake(ctx);
+}
+
+static void on_card_ended(void *ctx, const struct wb_card_view *card,
+                          const struct wb_card_answer *answer)
+{
+    (void)card;
+    (void)answer;
     wake(ctx);
 }
 
@@ -141,8 +150,7 @@ static bool answer_card(struct terminal *terminal, const struct wb_card_view *vi
     case WB_LINE_TEXT:
         break;
     }
-    if (wb_cards_answer_typed(terminal->cards, view->number, &view->card, wb_text_span(&line),
-                              &err) != 0) {
+    if (wb_cards_answer_typed(terminal->cards, view->id, wb_text_span(&line), &err) != 0) {
         printf("%s\n", err.message);
         fflush(stdout);
         return true; /* once more */
@@ -502,7 +510,8 @@ static int open_terminal(struct terminal *terminal, const struct wb_options *opt
     }
     terminal->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     terminal->cards = wb_cards_new();
-    terminal->surface = (struct wb_card_surface){.changed = on_cards_changed, .ctx = terminal};
+    terminal->surface =
+        (struct wb_card_surface){.added = on_card_added, .ended = on_card_ended, .ctx = terminal};
     if (terminal->wake_fd < 0) {
         return wb_error_errno(err, errno, "cannot make an event");
     }
@@ -513,8 +522,6 @@ static int open_terminal(struct terminal *terminal, const struct wb_options *opt
     terminal->full_cap = wb_run_cap(terminal->session.run) == WB_TIER_READ
                              ? WB_TIER_EXEC
                              : wb_run_cap(terminal->session.run);
-    wb_cards_record(terminal->cards, wb_run_transcript(terminal->session.run),
-                    wb_run_id(terminal->session.run));
     return 0;
 }
 

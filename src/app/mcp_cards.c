@@ -5,8 +5,6 @@
 
 #include "base/log.h"
 
-#define APPROVAL_REFUSE 1 /* the gate's card: the option that refuses (run/gate.c) */
-
 /* An elicitation under way. */
 struct asked {
     struct wb_mcp_cards *owner;
@@ -23,7 +21,6 @@ struct wb_mcp_cards {
     struct wb_card_surface surface;
     pthread_mutex_t lock; /* of what follows */
     pthread_cond_t emptied;
-    uint64_t last_number; /* asked for */
     struct asked *under_way;
 };
 
@@ -142,21 +139,17 @@ static int take_content(struct asked *asked, const struct wb_json *content, stru
             add_choice(card, wb_json_str(it.value), choices, &n);
         }
     }
-    return wb_cards_answer(asked->owner->cards, asked->view.number, choices, n,
+    return wb_cards_answer(asked->owner->cards, asked->view.id, choices, n,
                            wb_json_str(wb_json_get(content, "text")), err);
 }
 
 static int take_answer(struct asked *asked, const struct wb_json *result, struct wb_error *err)
 {
     const char *action = wb_json_str_or(wb_json_get(result, "action"), "");
-    const size_t refuse = APPROVAL_REFUSE;
     if (wb_str_equal(action, "accept")) {
         return take_content(asked, wb_json_get(result, "content"), err);
     }
-    if (asked->view.card.kind == WB_CARD_APPROVAL) {
-        return wb_cards_answer(asked->owner->cards, asked->view.number, &refuse, 1, NULL, err);
-    }
-    return wb_cards_skip(asked->owner->cards, asked->view.number, err);
+    return wb_cards_skip(asked->owner->cards, asked->view.id, err);
 }
 
 static void finish(struct asked *asked)
@@ -198,49 +191,40 @@ static void elicit(void *ctx)
 
 /* --- the queue changes --- */
 
-static struct asked *add_asked(struct wb_mcp_cards *owner)
-{
-    struct asked *asked = wb_alloc(sizeof(*asked));
-    wb_arena_init(&asked->arena);
-    if (!wb_cards_next(owner->cards, owner->last_number, &asked->arena, &asked->view)) {
-        wb_arena_done(&asked->arena);
-        free(asked);
-        return NULL;
-    }
-    owner->last_number = asked->view.number;
-    asked->owner = owner;
-    wb_cancel_init(&asked->cancel);
-    asked->next = owner->under_way;
-    owner->under_way = asked;
-    return asked;
-}
-
-static bool is_open(struct wb_mcp_cards *owner, uint64_t number)
-{
-    WB_AUTO(wb_arena_done) struct wb_arena arena;
-    struct wb_card_view view;
-    wb_arena_init(&arena);
-    return wb_cards_next(owner->cards, number - 1, &arena, &view) && view.number == number;
-}
-
-static void on_changed(void *ctx)
+static void on_added(void *ctx, const struct wb_card_view *card)
 {
     struct wb_mcp_cards *owner = ctx;
-    struct asked *asked;
+    struct asked *asked = wb_alloc(sizeof(*asked));
     struct wb_error err;
+    asked->owner = owner;
+    wb_arena_init(&asked->arena);
+    if (!wb_cards_next(owner->cards, card->number - 1, &asked->arena, &asked->view) ||
+        asked->view.number != card->number) {
+        wb_arena_done(&asked->arena); /* it has ended already */
+        free(asked);
+        return;
+    }
+    wb_cancel_init(&asked->cancel);
     pthread_mutex_lock(&owner->lock);
-    for (asked = owner->under_way; asked != NULL; asked = asked->next) {
-        if (!is_open(owner, asked->view.number)) {
+    asked->next = owner->under_way;
+    owner->under_way = asked;
+    pthread_mutex_unlock(&owner->lock);
+    if (wb_pool_run(owner->pool, elicit, asked, &err) != 0) {
+        wb_log(WB_LOG_WARNING, "a card is not shown: %s", err.message);
+        finish(asked);
+    }
+}
+
+static void on_ended(void *ctx, const struct wb_card_view *card,
+                     const struct wb_card_answer *answer)
+{
+    struct wb_mcp_cards *owner = ctx;
+    (void)answer;
+    pthread_mutex_lock(&owner->lock);
+    for (struct asked *asked = owner->under_way; asked != NULL; asked = asked->next) {
+        if (asked->view.number == card->number) {
             wb_cancel_fire(&asked->cancel);
         }
-    }
-    while ((asked = add_asked(owner)) != NULL) {
-        pthread_mutex_unlock(&owner->lock);
-        if (wb_pool_run(owner->pool, elicit, asked, &err) != 0) {
-            wb_log(WB_LOG_WARNING, "a card is not shown: %s", err.message);
-            finish(asked);
-        }
-        pthread_mutex_lock(&owner->lock);
     }
     pthread_mutex_unlock(&owner->lock);
 }
@@ -252,7 +236,8 @@ struct wb_mcp_cards *wb_mcp_cards_new(struct wb_cards *cards, struct wb_peer *pe
     mcp_cards->cards = cards;
     mcp_cards->peer = peer;
     mcp_cards->pool = pool;
-    mcp_cards->surface = (struct wb_card_surface){.changed = on_changed, .ctx = mcp_cards};
+    mcp_cards->surface =
+        (struct wb_card_surface){.added = on_added, .ended = on_ended, .ctx = mcp_cards};
     pthread_mutex_init(&mcp_cards->lock, NULL);
     pthread_cond_init(&mcp_cards->emptied, NULL);
     wb_cards_attach(cards, &mcp_cards->surface);

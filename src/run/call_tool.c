@@ -8,6 +8,7 @@
 #include "sys/path.h"
 
 #define PROGRESS_BYTES_MAX 512
+#define PATIENCE_MS 10000 /* between two words of a call that waits for a human */
 
 const char *wb_call_relative(const struct wb_call *call, const char *absolute)
 {
@@ -32,24 +33,90 @@ int64_t wb_call_deadline(const struct wb_call *call, int64_t ms)
     return WB_MIN(call->deadline_ms, wb_clock_deadline(ms));
 }
 
+/* --- asking --- */
+
+/* Tells the caller now and then that it is a human who is waited for: clients give up on calls that say
+ * nothing for a minute. */
+struct patience {
+    struct wb_call *call;
+    pthread_mutex_t lock; /* of the rest */
+    struct wb_timer *timer;
+    bool is_over;
+};
+
+static void tell_waiting(void *ctx)
+{
+    struct patience *patience = ctx;
+    struct wb_loop *loop = wb_host_loop(patience->call->run->host);
+    pthread_mutex_lock(&patience->lock);
+    struct wb_timer *fired = NULL;
+    if (!patience->is_over) { /* otherwise end_waiting has the timer */
+        fired = patience->timer;
+        wb_call_progress(patience->call, 0, 0, "waiting for the operator's answer");
+        patience->timer = wb_timer_start(loop, PATIENCE_MS, tell_waiting, patience);
+    }
+    pthread_mutex_unlock(&patience->lock);
+    wb_timer_stop(fired);
+}
+
+static void begin_waiting(struct patience *patience, struct wb_call *call)
+{
+    *patience = (struct patience){.call = call, .lock = PTHREAD_MUTEX_INITIALIZER};
+    if (call->options->on_progress != NULL) {
+        tell_waiting(patience);
+    }
+}
+
+static void end_waiting(struct patience *patience)
+{
+    pthread_mutex_lock(&patience->lock);
+    patience->is_over = true;
+    struct wb_timer *timer = patience->timer;
+    pthread_mutex_unlock(&patience->lock);
+    wb_timer_stop(timer);
+    pthread_mutex_destroy(&patience->lock);
+}
+
+/* "worker tests, bridge" */
+static const char *origin_of(const struct wb_call *call)
+{
+    const char *origin = call->options->origin != NULL ? call->options->origin : "run";
+    return call->run->label != NULL
+               ? wb_arena_printf(call->arena, "%s, %s", call->run->label, origin)
+               : origin;
+}
+
 void wb_call_ask(struct wb_call *call, const struct wb_card *card, int64_t timeout_ms,
                  struct wb_card_answer *ret)
 {
     const struct wb_question_port *port = call->run->port;
+    struct wb_transcript *transcript = call->run->transcript;
+    struct wb_card asked = *card;
+    struct patience patience;
     WB_AUTO(wb_text_done) struct wb_text members = {0};
+    asked.origin = origin_of(call);
+    asked.run_id = call->run->id;
+    asked.call_id = call->id;
+    asked.transcript = transcript;
     *ret = (struct wb_card_answer){.outcome = WB_CARD_CANCELLED};
     bool records = port->records || port == &wb_question_port_none;
     if (!records) {
-        wb_card_put_members(&members, call->id, card);
-        wb_transcript_add(call->run->transcript, call->run->id, "card", wb_text_span(&members));
+        wb_card_put_members(&members, call->id, &asked);
+        wb_transcript_add(transcript, call->run->id, "card", wb_text_span(&members));
     }
-    port->ask(port->ctx, card, wb_call_deadline(call, timeout_ms), call->cancel, call->arena, ret);
+    begin_waiting(&patience, call);
+    port->ask(port->ctx, &asked, wb_call_deadline(call, timeout_ms), call->cancel, call->arena,
+              ret);
+    end_waiting(&patience);
     if (!records) {
         wb_text_clear(&members);
-        wb_card_answer_put_members(&members, call->id, card, ret);
-        wb_transcript_add(call->run->transcript, call->run->id, "answer", wb_text_span(&members));
+        wb_card_answer_put_members(&members, call->id, &asked, ret);
+        wb_transcript_add(transcript, call->run->id, "answer", wb_text_span(&members));
+        wb_transcript_sync(transcript);
     }
 }
+
+/* --- writing --- */
 
 static int check_boundary(struct wb_call *call, const char *path, struct wb_error *err)
 {

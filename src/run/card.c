@@ -33,6 +33,38 @@ const char *wb_card_outcome_name(enum wb_card_outcome outcome)
     return names[outcome];
 }
 
+static bool is_blank(const char *text)
+{
+    return text == NULL || wb_span_trim(wb_span(text)).len == 0;
+}
+
+int wb_card_check_answer(const struct wb_card *card, const size_t *choices, size_t n_choices,
+                         const char *text, struct wb_error *err)
+{
+    if (n_choices == 0 && is_blank(text)) {
+        return wb_error_set(err, WB_ERROR_INVALID,
+                            card->n_options > 0
+                                ? "an empty answer is none: choose a number, or type `skip`"
+                                : "an empty answer is none: type one, or `skip`");
+    }
+    if (n_choices > 1 && !card->multi_select) {
+        return wb_error_set(err, WB_ERROR_INVALID, "one of the options, please, not %zu",
+                            n_choices);
+    }
+    for (size_t i = 0; i < n_choices; i++) {
+        if (choices[i] >= card->n_options) {
+            return wb_error_set(err, WB_ERROR_INVALID, "there are options 1 to %zu",
+                                card->n_options);
+        }
+    }
+    if (!is_blank(text) && !card->allow_free_text) {
+        return wb_error_set(err, WB_ERROR_INVALID,
+                            "a typed answer is not taken here: choose 1 to %zu, or type `skip`",
+                            card->n_options);
+    }
+    return 0;
+}
+
 struct members {
     struct wb_text text;
     struct wb_json_writer w;

@@ -10,6 +10,8 @@
 #include "base/error.h"
 #include "base/text.h"
 
+struct wb_transcript;
+
 enum wb_card_kind { WB_CARD_QUESTION, WB_CARD_APPROVAL };
 
 struct wb_card_option {
@@ -24,7 +26,12 @@ struct wb_card {
     const struct wb_card_option *options;
     size_t n_options;
     bool allow_free_text, multi_select;
-    const char *origin; /* which run or worker asks; NULL: the run of the conversation */
+    size_t refusal; /* of an approval: the option that says no */
+    /* Filled in by wb_call_ask: */
+    const char *origin; /* who asks, for people: "bridge", "worker tests"; never NULL then */
+    const char *run_id;
+    uint64_t call_id;                 /* of the run's calls */
+    struct wb_transcript *transcript; /* where card and answer are written down */
 };
 
 enum wb_card_outcome {
@@ -53,6 +60,12 @@ struct wb_question_port {
 };
 
 const char *wb_card_outcome_name(enum wb_card_outcome outcome); /* "answered", "timed_out" */
+
+/* Is this an answer to the card? Nothing chosen and nothing typed is none, nor is more than one option
+ * where one is asked for, an option that the card lacks, or text where it takes none. -1: a sentence for
+ * the human. */
+WB_MUST_CHECK int wb_card_check_answer(const struct wb_card *card, const size_t *choices,
+                                       size_t n_choices, const char *text, struct wb_error *err);
 
 /* Cards and answers as members of a transcript's event, without braces. */
 void wb_card_put_members(struct wb_text *out, uint64_t number, const struct wb_card *card);

@@ -1,15 +1,20 @@
-/* cards: see the header. */
+/* cards: see the header. Two locks: `lock` is of the cards, `surfaces_lock` of the surfaces, and it is
+ * held while surfaces are told. It comes first. A card is unlinked under both, so that a surface can be
+ * handed the asker's own memory. */
 #include "run/cards.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "base/clock.h"
-#include "base/text.h"
+#include "run/transcript.h"
 
 /* A card with somebody who waits for it. Lives on the asker's stack. */
 struct open_card {
+    char id[32];
     uint64_t number;
     const struct wb_card *card;
     int64_t deadline_ms;
@@ -21,33 +26,68 @@ struct open_card {
 
 struct wb_cards {
     struct wb_question_port port;
-    pthread_mutex_t lock; /* of what follows */
+    uint32_t salt; /* of ids */
+    pthread_mutex_t lock;
     pthread_cond_t changed;
     struct open_card *first; /* by number */
     uint64_t last_number;
-    struct wb_transcript *transcript;
-    const char *run_id;
-    pthread_mutex_t surfaces_lock; /* held while surfaces are told: detach waits for it */
+    pthread_mutex_t surfaces_lock;
     struct wb_card_surface *surfaces;
+    bool was_attended;
 };
+
+static struct wb_card_view view_of(const struct open_card *open)
+{
+    return (struct wb_card_view){open->id, open->number, *open->card, open->deadline_ms};
+}
 
 /* --- surfaces --- */
 
-static bool is_attended(void *ctx)
+static bool was_attended(void *ctx)
 {
     struct wb_cards *cards = ctx;
     pthread_mutex_lock(&cards->surfaces_lock);
-    bool attended = cards->surfaces != NULL;
+    bool attended = cards->was_attended;
     pthread_mutex_unlock(&cards->surfaces_lock);
     return attended;
 }
 
-static void tell_surfaces(struct wb_cards *cards)
+static bool has_surface(struct wb_cards *cards)
+{
+    pthread_mutex_lock(&cards->surfaces_lock);
+    bool found = cards->surfaces != NULL;
+    pthread_mutex_unlock(&cards->surfaces_lock);
+    return found;
+}
+
+static const struct open_card *next_card(struct wb_cards *cards, uint64_t after)
+{
+    pthread_mutex_lock(&cards->lock);
+    const struct open_card *open = cards->first;
+    while (open != NULL && open->number <= after) {
+        open = open->next;
+    }
+    pthread_mutex_unlock(&cards->lock);
+    return open;
+}
+
+/* Under surfaces_lock. */
+static void show_new_cards(struct wb_cards *cards, struct wb_card_surface *surface)
+{
+    const struct open_card *open;
+    while ((open = next_card(cards, surface->last_number)) != NULL) {
+        const struct wb_card_view view = view_of(open);
+        surface->last_number = open->number;
+        surface->added(surface->ctx, &view);
+    }
+}
+
+static void tell_added(struct wb_cards *cards)
 {
     pthread_mutex_lock(&cards->surfaces_lock);
     for (struct wb_card_surface *surface = cards->surfaces; surface != NULL;
          surface = surface->next) {
-        surface->changed(surface->ctx);
+        show_new_cards(cards, surface);
     }
     pthread_mutex_unlock(&cards->surfaces_lock);
 }
@@ -55,9 +95,11 @@ static void tell_surfaces(struct wb_cards *cards)
 void wb_cards_attach(struct wb_cards *cards, struct wb_card_surface *surface)
 {
     pthread_mutex_lock(&cards->surfaces_lock);
+    surface->last_number = 0;
     surface->next = cards->surfaces;
     cards->surfaces = surface;
-    surface->changed(surface->ctx);
+    cards->was_attended = true;
+    show_new_cards(cards, surface);
     pthread_mutex_unlock(&cards->surfaces_lock);
 }
 
@@ -74,28 +116,26 @@ void wb_cards_detach(struct wb_cards *cards, struct wb_card_surface *surface)
     pthread_mutex_unlock(&cards->surfaces_lock);
 }
 
-void wb_cards_record(struct wb_cards *cards, struct wb_transcript *transcript, const char *run_id)
-{
-    cards->transcript = transcript;
-    cards->run_id = run_id;
-    cards->port.records = true;
-}
+/* --- the transcript --- */
 
-static void record_card(struct wb_cards *cards, const struct open_card *open)
+static void record_card(const struct open_card *open)
 {
+    const struct wb_card *card = open->card;
     WB_AUTO(wb_text_done) struct wb_text members = {0};
-    if (cards->transcript != NULL) {
-        wb_card_put_members(&members, open->number, open->card);
-        wb_transcript_add(cards->transcript, cards->run_id, "card", wb_text_span(&members));
+    if (card->transcript != NULL) {
+        wb_card_put_members(&members, open->number, card);
+        wb_transcript_add(card->transcript, card->run_id, "card", wb_text_span(&members));
     }
 }
 
-static void record_answer(struct wb_cards *cards, const struct open_card *open)
+static void record_answer(const struct open_card *open)
 {
+    const struct wb_card *card = open->card;
     WB_AUTO(wb_text_done) struct wb_text members = {0};
-    if (cards->transcript != NULL) {
-        wb_card_answer_put_members(&members, open->number, open->card, &open->answer);
-        wb_transcript_add(cards->transcript, cards->run_id, "answer", wb_text_span(&members));
+    if (card->transcript != NULL) {
+        wb_card_answer_put_members(&members, open->number, card, &open->answer);
+        wb_transcript_add(card->transcript, card->run_id, "answer", wb_text_span(&members));
+        wb_transcript_sync(card->transcript);
     }
 }
 
@@ -109,6 +149,8 @@ static void link_card(struct wb_cards *cards, struct open_card *open)
     }
     *place = open;
     open->number = ++cards->last_number;
+    snprintf(open->id, sizeof(open->id), "%08x-%llu", cards->salt,
+             (unsigned long long)open->number);
 }
 
 static void unlink_card(struct wb_cards *cards, struct open_card *open)
@@ -128,17 +170,18 @@ static void wake(void *ctx)
     pthread_mutex_unlock(&cards->lock);
 }
 
-/* Under the lock. Recorded before the asker goes on. */
+/* Under the lock. */
 static void end_card(struct wb_cards *cards, struct open_card *open, enum wb_card_outcome outcome)
 {
     open->answer.outcome = outcome;
     open->is_done = true;
-    record_answer(cards, open);
+    record_answer(open);
     pthread_cond_broadcast(&cards->changed);
 }
 
 static void wait_for_end(struct wb_cards *cards, struct open_card *open, struct wb_cancel *cancel)
 {
+    pthread_mutex_lock(&cards->lock);
     while (!open->is_done) {
         if (wb_cancel_is_fired(cancel)) {
             end_card(cards, open, WB_CARD_CANCELLED);
@@ -147,6 +190,23 @@ static void wait_for_end(struct wb_cards *cards, struct open_card *open, struct 
             end_card(cards, open, WB_CARD_TIMED_OUT);
         }
     }
+    pthread_mutex_unlock(&cards->lock);
+}
+
+static void take_back(struct wb_cards *cards, struct open_card *open)
+{
+    const struct wb_card_view view = view_of(open);
+    pthread_mutex_lock(&cards->surfaces_lock);
+    for (struct wb_card_surface *surface = cards->surfaces; surface != NULL;
+         surface = surface->next) {
+        if (surface->last_number >= open->number) {
+            surface->ended(surface->ctx, &view, &open->answer);
+        }
+    }
+    pthread_mutex_lock(&cards->lock);
+    unlink_card(cards, open);
+    pthread_mutex_unlock(&cards->lock);
+    pthread_mutex_unlock(&cards->surfaces_lock);
 }
 
 static void ask(void *ctx, const struct wb_card *card, int64_t deadline_ms,
@@ -155,26 +215,28 @@ static void ask(void *ctx, const struct wb_card *card, int64_t deadline_ms,
     struct wb_cards *cards = ctx;
     struct open_card open = {.card = card, .deadline_ms = deadline_ms, .arena = arena};
     struct wb_cancel_hook hook = {.fire = wake, .ctx = cards};
-    if (!is_attended(cards)) {
+    if (!has_surface(cards)) {
         *ret = (struct wb_card_answer){.outcome = WB_CARD_NO_OPERATOR};
         return;
     }
     pthread_mutex_lock(&cards->lock);
     link_card(cards, &open);
-    record_card(cards, &open);
+    record_card(&open);
     pthread_mutex_unlock(&cards->lock);
+    tell_added(cards);
     wb_cancel_hook_add(cancel, &hook);
-    tell_surfaces(cards);
-    pthread_mutex_lock(&cards->lock);
     wait_for_end(cards, &open, cancel);
-    unlink_card(cards, &open);
-    pthread_mutex_unlock(&cards->lock);
     wb_cancel_hook_remove(cancel, &hook);
-    tell_surfaces(cards);
+    take_back(cards, &open);
     *ret = open.answer;
 }
 
 /* --- looking --- */
+
+static const char *copy_string(struct wb_arena *arena, const char *string)
+{
+    return string != NULL ? wb_arena_strdup(arena, string) : NULL;
+}
 
 static void copy_card(struct wb_arena *arena, const struct wb_card *from, struct wb_card *ret)
 {
@@ -182,15 +244,14 @@ static void copy_card(struct wb_arena *arena, const struct wb_card *from, struct
         wb_arena_alloc_array(arena, from->n_options + 1, sizeof(*options));
     for (size_t i = 0; i < from->n_options; i++) {
         options[i].label = wb_arena_strdup(arena, from->options[i].label);
-        options[i].description = from->options[i].description != NULL
-                                     ? wb_arena_strdup(arena, from->options[i].description)
-                                     : NULL;
+        options[i].description = copy_string(arena, from->options[i].description);
     }
     *ret = *from;
     ret->options = options;
     ret->question = wb_arena_strdup(arena, from->question);
-    ret->context = from->context != NULL ? wb_arena_strdup(arena, from->context) : NULL;
-    ret->origin = from->origin != NULL ? wb_arena_strdup(arena, from->origin) : NULL;
+    ret->context = copy_string(arena, from->context);
+    ret->origin = copy_string(arena, from->origin);
+    ret->run_id = copy_string(arena, from->run_id);
 }
 
 bool wb_cards_next(struct wb_cards *cards, uint64_t after, struct wb_arena *arena,
@@ -200,8 +261,8 @@ bool wb_cards_next(struct wb_cards *cards, uint64_t after, struct wb_arena *aren
     pthread_mutex_lock(&cards->lock);
     for (struct open_card *open = cards->first; open != NULL && !found; open = open->next) {
         if (open->number > after && !open->is_done) {
-            ret->number = open->number;
-            ret->deadline_ms = open->deadline_ms;
+            *ret = view_of(open);
+            ret->id = wb_arena_strdup(arena, open->id);
             copy_card(arena, open->card, &ret->card);
             found = true;
         }
@@ -210,47 +271,18 @@ bool wb_cards_next(struct wb_cards *cards, uint64_t after, struct wb_arena *aren
     return found;
 }
 
-/* --- answering --- */
+/* --- answering; each under the lock --- */
 
-static struct open_card *find_open(struct wb_cards *cards, uint64_t number, struct wb_error *err)
+static struct open_card *find_open(struct wb_cards *cards, const char *id, struct wb_error *err)
 {
     for (struct open_card *open = cards->first; open != NULL; open = open->next) {
-        if (open->number == number && !open->is_done) {
+        if (wb_str_equal(open->id, id) && !open->is_done) {
             return open;
         }
     }
-    wb_error_set(err, WB_ERROR_STALE, "card %llu is not open any more", (unsigned long long)number);
+    wb_error_set(err, WB_ERROR_STALE,
+                 "the card is not open any more: it was answered or has ended");
     return NULL;
-}
-
-static bool is_blank(const char *text)
-{
-    return text == NULL || wb_span_trim(wb_span(text)).len == 0;
-}
-
-static int check_answer(const struct wb_card *card, const size_t *choices, size_t n_choices,
-                        const char *text, struct wb_error *err)
-{
-    if (n_choices == 0 && is_blank(text)) {
-        return wb_error_set(err, WB_ERROR_INVALID,
-                            "an empty answer is none: choose a number, or type `skip`");
-    }
-    if (n_choices > 1 && !card->multi_select) {
-        return wb_error_set(err, WB_ERROR_INVALID, "one of the options, please, not %zu",
-                            n_choices);
-    }
-    for (size_t i = 0; i < n_choices; i++) {
-        if (choices[i] >= card->n_options) {
-            return wb_error_set(err, WB_ERROR_INVALID, "there are options 1 to %zu",
-                                card->n_options);
-        }
-    }
-    if (!is_blank(text) && !card->allow_free_text) {
-        return wb_error_set(err, WB_ERROR_INVALID,
-                            "a typed answer is not taken here: choose 1 to %zu, or type `skip`",
-                            card->n_options);
-    }
-    return 0;
 }
 
 /* Ascending, each once. */
@@ -268,52 +300,90 @@ static void take_choices(struct open_card *open, const size_t *choices, size_t n
     }
 }
 
-int wb_cards_answer(struct wb_cards *cards, uint64_t number, const size_t *choices,
-                    size_t n_choices, const char *text, struct wb_error *err)
+static int answer(struct wb_cards *cards, struct open_card *open, const size_t *choices,
+                  size_t n_choices, const char *text, struct wb_error *err)
 {
-    int status = -1;
-    pthread_mutex_lock(&cards->lock);
-    struct open_card *open = find_open(cards, number, err);
-    if (open != NULL && check_answer(open->card, choices, n_choices, text, err) == 0) {
-        take_choices(open, choices, n_choices);
-        open->answer.text = is_blank(text) ? NULL : wb_arena_strdup(open->arena, text);
-        end_card(cards, open, WB_CARD_ANSWERED);
-        status = 0;
+    if (wb_card_check_answer(open->card, choices, n_choices, text, err) != 0) {
+        return -1;
     }
+    take_choices(open, choices, n_choices);
+    if (open->card->allow_free_text && text != NULL && wb_span_trim(wb_span(text)).len > 0) {
+        open->answer.text = wb_arena_strdup(open->arena, text);
+    }
+    end_card(cards, open, WB_CARD_ANSWERED);
+    return 0;
+}
+
+static int skip(struct wb_cards *cards, struct open_card *open, struct wb_error *err)
+{
+    if (open->card->kind == WB_CARD_APPROVAL) {
+        return answer(cards, open, &open->card->refusal, 1, NULL, err);
+    }
+    end_card(cards, open, WB_CARD_SKIPPED);
+    return 0;
+}
+
+int wb_cards_answer(struct wb_cards *cards, const char *id, const size_t *choices, size_t n_choices,
+                    const char *text, struct wb_error *err)
+{
+    pthread_mutex_lock(&cards->lock);
+    struct open_card *open = find_open(cards, id, err);
+    int status = open != NULL ? answer(cards, open, choices, n_choices, text, err) : -1;
     pthread_mutex_unlock(&cards->lock);
     return status;
 }
 
-int wb_cards_skip(struct wb_cards *cards, uint64_t number, struct wb_error *err)
+int wb_cards_skip(struct wb_cards *cards, const char *id, struct wb_error *err)
 {
     pthread_mutex_lock(&cards->lock);
-    struct open_card *open = find_open(cards, number, err);
+    struct open_card *open = find_open(cards, id, err);
+    int status = open != NULL ? skip(cards, open, err) : -1;
+    pthread_mutex_unlock(&cards->lock);
+    return status;
+}
+
+void wb_cards_cannot_show(struct wb_cards *cards, const struct wb_card_surface *surface,
+                          const char *id)
+{
+    struct wb_error ignored;
+    pthread_mutex_lock(&cards->surfaces_lock);
+    bool is_alone = cards->surfaces == surface && surface->next == NULL;
+    pthread_mutex_lock(&cards->lock);
+    struct open_card *open = is_alone ? find_open(cards, id, &ignored) : NULL;
     if (open != NULL) {
-        end_card(cards, open, WB_CARD_SKIPPED);
+        end_card(cards, open, WB_CARD_NO_OPERATOR);
     }
     pthread_mutex_unlock(&cards->lock);
-    return open != NULL ? 0 : -1;
+    pthread_mutex_unlock(&cards->surfaces_lock);
 }
 
 /* --- what is typed --- */
 
+/* The option with this label: as it stands, else whatever the case when only one is that. */
 static size_t find_label(const struct wb_card *card, struct wb_span typed)
 {
+    size_t found = SIZE_MAX;
+    unsigned n_found = 0;
     for (size_t i = 0; i < card->n_options; i++) {
         const char *label = card->options[i].label;
-        if (strlen(label) == typed.len && strncasecmp(label, typed.ptr, typed.len) == 0) {
+        if (wb_span_is(typed, label)) {
             return i;
         }
+        if (strlen(label) == typed.len && strncasecmp(label, typed.ptr, typed.len) == 0) {
+            found = i;
+            n_found++;
+        }
     }
-    return SIZE_MAX;
+    return n_found == 1 ? found : SIZE_MAX;
 }
 
-/* "1, 3" as indices. False: it is not a list of numbers. */
+/* "1, #3" as indices. False: it is not a list of numbers. */
 static bool read_numbers(const struct wb_card *card, struct wb_span typed, size_t *choices,
                          size_t *ret_n)
 {
     *ret_n = 0;
     for (size_t i = 0; i < typed.len;) {
+        i += typed.ptr[i] == '#';
         size_t number = 0, start = i;
         while (i < typed.len && isdigit((unsigned char)typed.ptr[i])) {
             number = number * 10 + (size_t)(typed.ptr[i++] - '0');
@@ -330,25 +400,41 @@ static bool read_numbers(const struct wb_card *card, struct wb_span typed, size_
     return *ret_n > 0;
 }
 
-int wb_cards_answer_typed(struct wb_cards *cards, uint64_t number, const struct wb_card *card,
-                          struct wb_span typed, struct wb_error *err)
+static int answer_typed(struct wb_cards *cards, struct open_card *open, struct wb_span typed,
+                        struct wb_error *err)
 {
-    WB_AUTO(wb_free_p)
-    size_t *choices = wb_alloc_array(card->n_options + 2, sizeof(*choices));
-    size_t n_choices = 0;
-    typed = wb_span_trim(typed);
-    if (typed.len == 4 && strncasecmp(typed.ptr, "skip", 4) == 0) {
-        return wb_cards_skip(cards, number, err);
+    const struct wb_card *card = open->card;
+    size_t *choices = wb_arena_alloc_array(open->arena, card->n_options + 2, sizeof(*choices));
+    size_t n_choices = 0, label = find_label(card, typed);
+    bool is_numbers = card->n_options > 0 && read_numbers(card, typed, choices, &n_choices);
+    if (label != SIZE_MAX && is_numbers && n_choices == 1 && choices[0] != label &&
+        choices[0] < card->n_options) {
+        return wb_error_set(err, WB_ERROR_INVALID,
+                            "`%s` is a label and the number of another option: type #%zu for `%s`, "
+                            "#%zu for `%s`",
+                            card->options[label].label, label + 1, card->options[label].label,
+                            choices[0] + 1, card->options[choices[0]].label);
     }
-    size_t label = find_label(card, typed);
     if (label != SIZE_MAX) {
-        return wb_cards_answer(cards, number, &label, 1, NULL, err);
+        return answer(cards, open, &label, 1, NULL, err);
     }
-    if (card->n_options > 0 && read_numbers(card, typed, choices, &n_choices)) {
-        return wb_cards_answer(cards, number, choices, n_choices, NULL, err);
+    if (typed.len == 4 && strncasecmp(typed.ptr, "skip", 4) == 0) {
+        return skip(cards, open, err);
     }
-    WB_AUTO(wb_free_p) char *text = wb_strndup(typed.ptr, typed.len);
-    return wb_cards_answer(cards, number, NULL, 0, text, err);
+    if (is_numbers) {
+        return answer(cards, open, choices, n_choices, NULL, err);
+    }
+    return answer(cards, open, NULL, 0, wb_arena_strndup(open->arena, typed.ptr, typed.len), err);
+}
+
+int wb_cards_answer_typed(struct wb_cards *cards, const char *id, struct wb_span typed,
+                          struct wb_error *err)
+{
+    pthread_mutex_lock(&cards->lock);
+    struct open_card *open = find_open(cards, id, err);
+    int status = open != NULL ? answer_typed(cards, open, wb_span_trim(typed), err) : -1;
+    pthread_mutex_unlock(&cards->lock);
+    return status;
 }
 
 /* --- the queue --- */
@@ -356,7 +442,11 @@ int wb_cards_answer_typed(struct wb_cards *cards, uint64_t number, const struct 
 struct wb_cards *wb_cards_new(void)
 {
     struct wb_cards *cards = wb_alloc(sizeof(*cards));
-    cards->port = (struct wb_question_port){.ask = ask, .ctx = cards, .is_attended = is_attended};
+    cards->port = (struct wb_question_port){
+        .ask = ask, .ctx = cards, .is_attended = was_attended, .records = true};
+    if (getentropy(&cards->salt, sizeof(cards->salt)) != 0) {
+        cards->salt = (uint32_t)wb_clock_now_us();
+    }
     pthread_mutex_init(&cards->lock, NULL);
     pthread_mutex_init(&cards->surfaces_lock, NULL);
     wb_cond_init(&cards->changed);

@@ -211,7 +211,7 @@ static int ask(struct wb_call *call, const struct wb_gate_subject *subject,
             reason != NULL ? wb_arena_printf(call->arena, "%s. %s", reason, context) : context,
         .options = choices,
         .n_options = WB_COUNT(choices),
-        .origin = call->options->origin,
+        .refusal = CHOICE_REFUSE,
     };
     struct wb_card_answer answer;
     wb_call_ask(call, &card, WB_GATE_ANSWER_MS, &answer);

@@ -113,6 +113,7 @@ static int open_run(struct wb_run *run, const struct wb_run_options *options, st
     run->conversation_id = options->conversation_id != NULL
                                ? wb_arena_strdup(&run->arena, options->conversation_id)
                                : new_conversation_id(&run->arena);
+    run->label = options->label != NULL ? wb_arena_strdup(&run->arena, options->label) : NULL;
     run->transcript = wb_transcript_open(run->conversation_id, err);
     if (run->transcript == NULL ||
         (options->only != NULL && copy_only(run, options->only, err) != 0)) {
@@ -218,7 +219,15 @@ enum wb_tier wb_run_allow(const struct wb_run *run)
 
 void wb_run_set_cap(struct wb_run *run, enum wb_tier cap)
 {
-    run->cap = cap;
+    if (atomic_exchange(&run->cap, cap) != cap && run->surface_changed != NULL) {
+        run->surface_changed(run->surface_ctx);
+    }
+}
+
+void wb_run_on_surface_changed(struct wb_run *run, void (*changed)(void *ctx), void *ctx)
+{
+    run->surface_ctx = ctx;
+    run->surface_changed = changed;
 }
 
 void wb_run_set_allow(struct wb_run *run, enum wb_tier allow)

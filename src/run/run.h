@@ -33,6 +33,8 @@ struct wb_run_options {
     const char *config_file;
     bool trust;
     const struct wb_question_port *port; /* NULL: wb_question_port_none */
+    const char
+        *label; /* of a worker, for its cards: "worker tests"; NULL: the conversation's own */
 };
 
 /* The absolute real path of a folder that may be a workspace. */
@@ -55,10 +57,14 @@ const struct wb_question_port *wb_run_port(const struct wb_run *run);
 enum wb_tier wb_run_cap(const struct wb_run *run);
 enum wb_tier wb_run_allow(const struct wb_run *run);
 
-/* The operator's acts: plan mode begins with cap read and ends with the cap that was. Calls under way
- * go on; the surface is another from now on. Any thread. */
+/* The operator's acts: plan mode begins with cap read and ends with the cap that was. The surface is
+ * another from now on; a call that has begun its work goes on, one that still waits for its approval or
+ * its turn is refused when its tier is above the cap by then. Any thread. */
 void wb_run_set_cap(struct wb_run *run, enum wb_tier cap);
 void wb_run_set_allow(struct wb_run *run, enum wb_tier allow);
+/* changed: told on the thread of wb_run_set_cap whenever the surface has become another. Set before the
+ * first call; NULL: nobody. */
+void wb_run_on_surface_changed(struct wb_run *run, void (*changed)(void *ctx), void *ctx);
 
 /* Attaches a resource; the run owns it from here (free_resource may be NULL). Once a kind. */
 void wb_run_attach(struct wb_run *run, enum wb_resource kind, void *resource,

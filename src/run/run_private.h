@@ -34,7 +34,7 @@ struct wb_attached {
 struct wb_run {
     struct wb_host *host;
     struct wb_arena arena; /* of the strings below; unchanged after open */
-    const char *workspace, *id, *conversation_id;
+    const char *workspace, *id, *conversation_id, *label;
     _Atomic enum wb_tier cap, allow;
     const struct wb_rules *rules;
     struct wb_grants *grants;
@@ -42,6 +42,8 @@ struct wb_run {
     struct wb_config *config;
     struct wb_transcript *transcript;
     const struct wb_question_port *port;
+    void (*surface_changed)(void *ctx); /* NULL: nobody is told */
+    void *surface_ctx;
 
     struct wb_attached attached[WB_RESOURCE_COUNT];
     enum wb_resource order[WB_RESOURCE_COUNT]; /* of attaching */

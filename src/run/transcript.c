@@ -211,3 +211,14 @@ void wb_transcript_add(struct wb_transcript *transcript, const char *run_id, con
     write_line(transcript, wb_text_span(&line));
     pthread_mutex_unlock(&transcript->lock);
 }
+
+void wb_transcript_sync(struct wb_transcript *transcript)
+{
+    pthread_mutex_lock(&transcript->lock);
+    if (transcript->fd >= 0 && fdatasync(transcript->fd) != 0) {
+        struct wb_error err;
+        wb_error_errno(&err, errno, "cannot write %s", transcript->path);
+        tell_failure(transcript, err.message);
+    }
+    pthread_mutex_unlock(&transcript->lock);
+}

@@ -28,5 +28,7 @@ const char *wb_transcript_keep(struct wb_transcript *transcript, struct wb_arena
  * is logged once, not fatal. */
 void wb_transcript_add(struct wb_transcript *transcript, const char *run_id, const char *kind,
                        struct wb_span members);
+/* What was added is on the disk. */
+void wb_transcript_sync(struct wb_transcript *transcript);
 
 #endif

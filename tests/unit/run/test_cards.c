@@ -60,23 +60,41 @@ struct surface {
     struct wb_card_surface surface;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    unsigned n_changes;
+    unsigned n_changes, n_added, n_ended;
+    enum wb_card_outcome outcome; /* of the last that ended */
 };
 
-static void note(void *ctx)
+static void note(struct surface *surface, unsigned *count)
 {
-    struct surface *surface = ctx;
     pthread_mutex_lock(&surface->lock);
     surface->n_changes++;
+    ++*count;
     pthread_cond_signal(&surface->changed);
     pthread_mutex_unlock(&surface->lock);
 }
 
+static void note_added(void *ctx, const struct wb_card_view *card)
+{
+    struct surface *surface = ctx;
+    assert_int_equal(card->number, surface->n_added + 1);
+    note(surface, &surface->n_added);
+}
+
+static void note_ended(void *ctx, const struct wb_card_view *card,
+                       const struct wb_card_answer *answer)
+{
+    struct surface *surface = ctx;
+    assert_true(card->number <= surface->n_added);
+    surface->outcome = answer->outcome;
+    note(surface, &surface->n_ended);
+}
+
 static void attach(struct surface *surface, struct wb_cards *cards)
 {
-    *surface = (struct surface){.surface = {.changed = note, .ctx = surface},
-                                .lock = PTHREAD_MUTEX_INITIALIZER,
-                                .changed = PTHREAD_COND_INITIALIZER};
+    *surface =
+        (struct surface){.surface = {.added = note_added, .ended = note_ended, .ctx = surface},
+                         .lock = PTHREAD_MUTEX_INITIALIZER,
+                         .changed = PTHREAD_COND_INITIALIZER};
     wb_cards_attach(cards, &surface->surface);
 }
 
@@ -148,7 +166,7 @@ static void check_typed(const struct typed *t)
     attach(&surface, cards);
     start(&asker, cards, t->multi, t->free_text);
     struct wb_card_view view = wait_for_card(&surface, cards, 0, &arena);
-    int status = wb_cards_answer_typed(cards, view.number, &view.card, wb_span(t->text), &err);
+    int status = wb_cards_answer_typed(cards, view.id, wb_span(t->text), &err);
     if ((status == 0) != t->is_taken) {
         fail_msg("`%s` was %staken: %s", t->text, status == 0 ? "" : "not ",
                  status == 0 ? "" : err.message);
@@ -199,12 +217,19 @@ static void test_two_cards_and_two_surfaces(void **state)
     start(&two, cards, false, false);
     assert_int_equal(wait_for_card(&second, cards, 1, &arena).number, 2);
     assert_int_equal(wait_for_card(&second, cards, 0, &arena).number, 1);
-    assert_int_equal(wb_cards_answer(cards, 2, &choice, 1, NULL, &err), 0);
+    const char *id = wait_for_card(&second, cards, 0, &arena).id;
+    const char *id_2 = wait_for_card(&second, cards, 1, &arena).id;
+    assert_string_not_equal(id, id_2);
+    assert_int_equal(wb_cards_answer(cards, id_2, &choice, 1, NULL, &err), 0);
     finish(&two);
-    assert_int_equal(wb_cards_answer(cards, 1, &choice, 1, NULL, &err), 0);
-    assert_int_equal(wb_cards_answer(cards, 1, &choice, 1, NULL, &err), -1);
+    assert_int_equal(wb_cards_answer(cards, id, &choice, 1, NULL, &err), 0);
+    assert_int_equal(wb_cards_answer(cards, id, &choice, 1, NULL, &err), -1);
     assert_non_null(strstr(err.message, "not open"));
     finish(&one);
+    assert_int_equal(second.n_added, 2);
+    assert_int_equal(second.n_ended, 2);
+    assert_int_equal(first.n_added, 1);
+    assert_int_equal(first.n_ended, 0);
     assert_int_equal(one.answer.choices[0], 1);
     wb_cards_detach(cards, &second.surface);
     drop(&one);
@@ -230,6 +255,123 @@ static void test_deadline(void **state)
     wb_cards_free(cards);
 }
 
+/* Ends a card in one of the ways that are no answer. */
+static void test_surface_hears_of_the_end(void **state)
+{
+    struct wb_cards *cards = wb_cards_new();
+    struct surface surface;
+    struct asker asker;
+    WB_AUTO(wb_arena_done) struct wb_arena arena;
+    (void)state;
+    wb_arena_init(&arena);
+    attach(&surface, cards);
+    start(&asker, cards, false, true);
+    wait_for_card(&surface, cards, 0, &arena);
+    wb_cancel_fire(&asker.cancel);
+    finish(&asker);
+    assert_int_equal(asker.answer.outcome, WB_CARD_CANCELLED);
+    assert_int_equal(surface.n_ended, 1);
+    assert_int_equal(surface.outcome, WB_CARD_CANCELLED);
+    drop(&asker);
+    wb_cards_detach(cards, &surface.surface);
+    wb_cards_free(cards);
+}
+
+/* One of two surfaces cannot show it: the other one still may. */
+static void test_cannot_show(void **state)
+{
+    struct wb_cards *cards = wb_cards_new();
+    struct surface first, second;
+    struct asker asker;
+    WB_AUTO(wb_arena_done) struct wb_arena arena;
+    (void)state;
+    wb_arena_init(&arena);
+    attach(&first, cards);
+    attach(&second, cards);
+    start(&asker, cards, false, true);
+    struct wb_card_view view = wait_for_card(&first, cards, 0, &arena);
+    wb_cards_cannot_show(cards, &first.surface, view.id);
+    assert_true(wb_cards_next(cards, 0, &arena, &view));
+    wb_cards_detach(cards, &first.surface);
+    wb_cards_cannot_show(cards, &second.surface, view.id);
+    finish(&asker);
+    assert_int_equal(asker.answer.outcome, WB_CARD_NO_OPERATOR);
+    drop(&asker);
+    wb_cards_detach(cards, &second.surface);
+    wb_cards_free(cards);
+}
+
+/* "No" to an approval is its refusal, not a question that was passed over. */
+static void test_skipping_an_approval_refuses(void **state)
+{
+    struct wb_cards *cards = wb_cards_new();
+    struct surface surface;
+    struct asker asker;
+    struct wb_error err;
+    WB_AUTO(wb_arena_done) struct wb_arena arena;
+    (void)state;
+    wb_arena_init(&arena);
+    attach(&surface, cards);
+    asker = (struct asker){.cards = cards, .deadline_ms = WB_NEVER};
+    asker.card = (struct wb_card){.kind = WB_CARD_APPROVAL,
+                                  .question = "Allow?",
+                                  .options = options,
+                                  .n_options = 2,
+                                  .refusal = 1};
+    wb_cancel_init(&asker.cancel);
+    wb_arena_init(&asker.arena);
+    assert_int_equal(pthread_create(&asker.thread, NULL, ask, &asker), 0);
+    struct wb_card_view view = wait_for_card(&surface, cards, 0, &arena);
+    assert_int_equal(wb_cards_skip(cards, view.id, &err), 0);
+    finish(&asker);
+    assert_int_equal(asker.answer.outcome, WB_CARD_ANSWERED);
+    assert_int_equal(asker.answer.n_choices, 1);
+    assert_int_equal(asker.answer.choices[0], 1);
+    drop(&asker);
+    wb_cards_detach(cards, &surface.surface);
+    wb_cards_free(cards);
+}
+
+/* A label that is the number of another option is not guessed at. */
+static void test_labels_that_are_numbers(void **state)
+{
+    static const struct wb_card_option numbers[] = {{"2", NULL}, {"4", NULL}, {"3", NULL}};
+
+    static const struct {
+        const char *text;
+        int choice; /* -1: not taken */
+    } rows[] = {{"2", -1}, {"#2", 1}, {"#1", 0}, {"3", 2}, {"4", 1}, {"1", 0}};
+
+    (void)state;
+    for (size_t i = 0; i < WB_COUNT(rows); i++) {
+        struct wb_cards *cards = wb_cards_new();
+        struct surface surface;
+        struct asker asker;
+        struct wb_error err;
+        WB_AUTO(wb_arena_done) struct wb_arena arena;
+        wb_arena_init(&arena);
+        attach(&surface, cards);
+        asker = (struct asker){.cards = cards, .deadline_ms = WB_NEVER};
+        asker.card = (struct wb_card){.question = "How many?", .options = numbers, .n_options = 3};
+        wb_cancel_init(&asker.cancel);
+        wb_arena_init(&asker.arena);
+        assert_int_equal(pthread_create(&asker.thread, NULL, ask, &asker), 0);
+        struct wb_card_view view = wait_for_card(&surface, cards, 0, &arena);
+        int status = wb_cards_answer_typed(cards, view.id, wb_span(rows[i].text), &err);
+        assert_int_equal(status == 0, rows[i].choice >= 0);
+        if (status != 0) {
+            wb_cancel_fire(&asker.cancel);
+        }
+        finish(&asker);
+        if (status == 0) {
+            assert_int_equal(asker.answer.choices[0], rows[i].choice);
+        }
+        drop(&asker);
+        wb_cards_detach(cards, &surface.surface);
+        wb_cards_free(cards);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -237,6 +379,10 @@ int main(void)
         cmocka_unit_test(test_typed),
         cmocka_unit_test(test_two_cards_and_two_surfaces),
         cmocka_unit_test(test_deadline),
+        cmocka_unit_test(test_surface_hears_of_the_end),
+        cmocka_unit_test(test_cannot_show),
+        cmocka_unit_test(test_skipping_an_approval_refuses),
+        cmocka_unit_test(test_labels_that_are_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
