@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "lsp/leftovers.h"
+#include "run/usable.h"
 #include "sys/path.h"
 
 #define READ_MS 15000 /* for all files together */
@@ -25,16 +26,14 @@ struct widen {
     struct wb_sync syncs[WB_WIDEN_FILES_MAX];
 };
 
-static bool has_index(const struct wb_server *server, struct wb_arena *arena)
+/* Servers look for these files as a compiler's driver does: from the file that is asked about upwards,
+ * beyond the workspace too. */
+static bool has_index(const struct wb_query *query, const struct wb_server *server)
 {
-    const char **name = wb_server_row(server)->index_files;
-    for (; *name != NULL; name++) {
-        if (wb_file_kind(wb_path_join(arena, wb_server_root(server), *name), NULL) ==
-            WB_FILE_REGULAR) {
-            return true;
-        }
-    }
-    return name == wb_server_row(server)->index_files; /* none is named: it has one always */
+    const char *none = NULL;
+    const char **files = wb_server_row(server)->index_files;
+    return *files == NULL || /* none is named: it has one always */
+           wb_usable_root(query->call->arena, "/", query->path, files, &none, NULL) != NULL;
 }
 
 /* A file that has the name: is it one of this server's? */
@@ -137,7 +136,7 @@ void wb_query_widen(struct wb_query *query, struct wb_server *server, struct wb_
     struct wb_error ignored;
     struct widen widen = {.query = query, .server = server, .all_c = true};
     widen.catalogue = wb_lsp_catalogue(query->lsp, &ignored);
-    if (widen.catalogue == NULL || has_index(server, query->call->arena)) {
+    if (widen.catalogue == NULL || has_index(query, server)) {
         return;
     }
     wb_leftovers_visit(query->call, name, visit, &widen);

@@ -234,19 +234,67 @@ def test_all_servers_are_told(scripted_session, tmp_path):
         assert "def fresh" in (tmp_path / f"{name}.journal").read_text()
 
 
-def test_every_file_is_renamed_without_an_index(werkbank, tmp_path):
-    """clangd without a compilation database knows the files that are open, and no others."""
+C_FILES = {
+    "Makefile": "all:\n",
+    "a.h": "int alpha(int x);\n",
+    "a.c": '#include "a.h"\nint alpha(int x) { return x; }\n',
+    "b.c": '#include "a.h"\nint b(void) { return alpha(1); }\n',
+    "sub/c.c": '#include "../a.h"\nint c(void) { return alpha(2) + alpha(3); }\n',
+}
+TS_FILES = {
+    "package.json": "{}\n",
+    "a.ts": "export function alpha(x: number) { return x; }\n",
+    "b.ts": 'import { alpha } from "./a";\nalpha(1);\n',
+    "sub/c.ts": 'import { alpha } from "../a";\nalpha(2);\n',
+}
+VERILOG_FILES = {
+    ".git/HEAD": "",
+    "a.sv": "module alpha;\nendmodule\n",
+    "b.sv": "module b;\n  alpha x();\nendmodule\n",
+    "sub/c.sv": "module c;\n  alpha y();\nendmodule\n",
+}
+# Servers that know the files that are open, and no others, unless the project gives them an index.
+WITHOUT_INDEX = {
+    "clangd": (C_FILES, {"file": "b.c", "line": 2}, 5),
+    "typescript-language-server": (TS_FILES, {"file": "a.ts", "line": 1}, 5),
+    "vtsls": (TS_FILES, {"file": "a.ts", "line": 1}, 5),
+    "tsgo": (TS_FILES, {"file": "a.ts", "line": 1}, 5),
+    "verible": (VERILOG_FILES, {"file": "a.sv", "line": 1}, 3),
+}
+
+
+@pytest.mark.parametrize("server", WITHOUT_INDEX)
+def test_every_file_is_renamed_without_an_index(werkbank, tmp_path, server):
+    files, place, total = WITHOUT_INDEX[server]
     project = Project(tmp_path / "project")
-    project.write("Makefile", "all:\n")
-    project.write("a.h", "int alpha(int x);\n")
-    project.write("a.c", '#include "a.h"\nint alpha(int x) { return x; }\n')
-    project.write("b.c", '#include "a.h"\nint b(void) { return alpha(1); }\n')
-    project.write("sub/c.c", '#include "../a.h"\nint c(void) { return alpha(2) + alpha(3); }\n')
-    place = {"file": "b.c", "line": 2, "symbol": "alpha"}
-    session = werkbank.session(project.root, "--allow", "write")
-    found = session.ok("lsp", action="references", **place)
-    assert found.data["total"] == 5, found
-    result = session.ok("lsp_rename", new_name="beta", **place)
-    assert result.data["files"] == ["a.c", "a.h", "b.c", "sub/c.c"], result
-    assert result.data["edits"] == 5 and result.data["remaining"] == 0
-    assert "beta(2) + beta(3)" in project.read("sub/c.c")
+    for path, text in files.items():
+        project.write(path, text)
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps({"servers": [{"id": server, "priority": -1}]}))
+    session = werkbank.session(project.root, "--allow", "write", "--config", config)
+    found = session.ok("lsp", action="references", symbol="alpha", **place)
+    having = sorted(path for path, text in files.items() if "alpha" in text)
+    # Some leave the declaration out.
+    assert {one["path"] for one in found.data["locations"]} >= set(having) - {place["file"]}, found
+    result = session.ok("lsp_rename", symbol="alpha", new_name="beta", **place)
+    assert sorted(result.data["files"]) == having, result
+    assert result.data["edits"] == total and result.data["remaining"] == 0
+    assert "beta" in project.read(having[-1])
+
+
+def test_files_beyond_the_bound_are_counted(scripted_session):
+    files = {f"f{i:02}.scr": "use old\n" for i in range(60)}
+    row = {"index_files": ["scripted.index"]}
+    one, session = scripted_session(files={**FILES, **files}, row=row)
+    text = session.ok("lsp_rename", **AT, new_name="fresh").text
+    # main.scr itself, and fifty more; user.scr and nine are left.
+    assert len(one.received("textDocument/didOpen")) >= 51
+    assert "no index" in text and "11 more files" in text
+
+
+def test_nothing_is_opened_where_an_index_is(scripted_session):
+    files = {"scripted.index": "", "folder/main.scr": FILES["main.scr"], "user.scr": "use old\n"}
+    one, session = scripted_session(files=files, row={"index_files": ["scripted.index"]})
+    at = {**AT, "file": "folder/main.scr"}
+    session.ok("lsp", action="references", **at)
+    assert len(one.received("textDocument/didOpen")) == 1
