@@ -6,7 +6,7 @@
  * interrupted. Nothing here but Node.js 20's own modules. */
 "use strict";
 
-const fs = require("node:fs");
+const { readSync, statSync, writeSync } = require("node:fs");
 const inspector = require("node:inspector");
 const { createRequire, Module } = require("node:module");
 const path = require("node:path");
@@ -15,6 +15,15 @@ const { fileURLToPath, pathToFileURL } = require("node:url");
 const util = require("node:util");
 const vm = require("node:vm");
 const { MessageChannel, Worker, receiveMessageOnPort } = require("node:worker_threads");
+
+/* A cell may declare its own, or overwrite them and what they have. */
+const copyOf = (object) => Object.create(null, Object.getOwnPropertyDescriptors(object));
+const [Atomics, JSON, Reflect] = [globalThis.Atomics, globalThis.JSON, globalThis.Reflect].map(copyOf);
+const { Buffer, Error, Map, Number, Promise, Proxy, Set, String, Symbol } = globalThis;
+const { SyntaxError, TypeError, process, setImmediate } = globalThis;
+const { assign, defineProperty, entries, keys, setPrototypeOf } = Object;
+const { inspect } = util;
+const environment = process.env;
 
 const FRAMES_IN = 8; /* descriptors: the shell that starts node has made them */
 const FRAMES_OUT = 9;
@@ -46,7 +55,7 @@ const nap = new Int32Array(new SharedArrayBuffer(4));
 function writeAll(fd, bytes) {
     for (let at = 0; at < bytes.length; ) {
         try {
-            at += fs.writeSync(fd, bytes, at);
+            at += writeSync(fd, bytes, at);
         } catch (error) {
             if (error.code !== "EAGAIN") {
                 throw error;
@@ -101,7 +110,7 @@ function replaceStream(name, fd) {
     stream.fd = fd;
     stream.isTTY = false;
     stream.destroy = () => stream;
-    Object.defineProperty(process, name, {
+    defineProperty(process, name, {
         configurable: true,
         enumerable: true,
         get: () => stream,
@@ -112,19 +121,21 @@ function replaceStream(name, fd) {
 
 /* What both threads look at. GO: the main thread has taken its first cell and reads no more.
  * MESSAGES: rises with each message. ACK: rises with each interrupt that was taken. RUNNING: the
- * cell that runs, or 0. */
+ * cell that runs, or 0, or -cell: V8 has been told to leave what it executes. INTERRUPTED: the cell
+ * that was last to be interrupted. */
 const GO = 0;
 const MESSAGES = 1;
 const ACK = 2;
 const RUNNING = 3;
-const state = new Int32Array(new SharedArrayBuffer(16));
+const INTERRUPTED = 4;
+const state = new Int32Array(new SharedArrayBuffer(20));
 
 /* Both threads read frames with this. null: end of file. */
-function makeReader(fs, fd) {
+function makeReader(readSync, fd) {
     const read = (size) => {
         const bytes = Buffer.allocUnsafeSlow(size);
         for (let at = 0; at < size; ) {
-            const n = fs.readSync(fd, bytes, at, size - at, null);
+            const n = readSync(fd, bytes, at, size - at, null);
             if (n === 0) {
                 return null;
             }
@@ -153,24 +164,28 @@ function makeReader(fs, fd) {
     };
 }
 
-/* Runs in the worker. An interrupt that the main thread does not take soon finds it in a loop: then
- * V8 is told to leave what it executes. */
-function readFrames(port, state, makeReader, endProcess) {
-    const fs = require("node:fs");
+/* Runs in the worker. An interrupt is for the kernel's children too, as from a terminal. One that the
+ * main thread does not take soon finds it in a loop: then V8 is told to leave what it executes. */
+function readFrames(port, state, makeReader, signalGroup) {
+    const { readFileSync, readSync } = require("node:fs");
     const inspector = require("node:inspector");
-    const [GO, MESSAGES, ACK, RUNNING] = [0, 1, 2, 3];
+    const [GO, MESSAGES, ACK, RUNNING, INTERRUPTED] = [0, 1, 2, 3, 4];
     const [INTERRUPT, SHUTDOWN] = [3, 4];
     const PATIENCE_MS = 40;
     let session = null;
     Atomics.wait(state, GO, 0);
-    const next = makeReader(fs, 8);
+    const next = makeReader(readSync, 8);
     for (;;) {
         const frame = next();
         if (frame === null) {
-            endProcess(fs);
+            signalGroup(readFileSync, "SIGKILL"); /* the host is gone */
         }
         if (frame.type === SHUTDOWN) {
             return port.postMessage(frame);
+        }
+        if (frame.type === INTERRUPT && Atomics.load(state, RUNNING) === frame.cell) {
+            Atomics.store(state, INTERRUPTED, frame.cell);
+            signalGroup(readFileSync, "SIGINT");
         }
         const acknowledged = Atomics.load(state, ACK);
         port.postMessage(frame);
@@ -179,7 +194,7 @@ function readFrames(port, state, makeReader, endProcess) {
         if (
             frame.type === INTERRUPT &&
             Atomics.wait(state, ACK, acknowledged, PATIENCE_MS) === "timed-out" &&
-            Atomics.load(state, RUNNING) === frame.cell
+            Atomics.compareExchange(state, RUNNING, frame.cell, -frame.cell) === frame.cell
         ) {
             if (session === null) {
                 session = new inspector.Session();
@@ -190,17 +205,17 @@ function readFrames(port, state, makeReader, endProcess) {
     }
 }
 
-/* The host is gone. A kernel that leads its group takes what it started along. */
-function endProcess(fs) {
-    const stat = fs.readFileSync("/proc/self/stat", "latin1");
+/* To the kernel and all that it has started, if it leads its group. */
+function signalGroup(readFileSync, signal) {
+    const stat = readFileSync("/proc/self/stat", "latin1");
     const group = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[2]);
-    process.kill(group === process.pid ? -group : process.pid, "SIGKILL");
+    process.kill(group === process.pid ? -group : process.pid, signal);
 }
 
 function startReader(port) {
     const source =
         `const { port, state } = require("node:worker_threads").workerData;\n` +
-        `(${readFrames})(port, state, ${makeReader}, ${endProcess});`;
+        `(${readFrames})(port, state, ${makeReader}, ${signalGroup});`;
     const worker = new Worker(source, {
         eval: true,
         execArgv: [],
@@ -208,6 +223,7 @@ function startReader(port) {
         transferList: [port],
         trackUnmanagedFds: false,
     });
+    worker.on("error", giveUp); /* its folder may be gone already */
     worker.unref();
 }
 
@@ -219,7 +235,7 @@ const SHOW = { depth: 4, maxArrayLength: 100, maxStringLength: 100000, breakLeng
 
 function describe(value) {
     try {
-        return util.inspect(value, SHOW);
+        return inspect(value, SHOW);
     } catch (error) {
         return `[${typeof value} that cannot be shown: ${error?.message ?? "its inspection failed"}]`;
     }
@@ -263,20 +279,28 @@ function formsOf(value) {
     return { "text/plain": describe(value) };
 }
 
+function jsonOr(otherwise, form) {
+    try {
+        return JSON.stringify(form) ?? otherwise(form);
+    } catch {
+        return otherwise(form);
+    }
+}
+
 function splitForms(forms) {
     const mimes = {};
     const blobs = [];
-    for (const [mime, form] of Object.entries(forms ?? {})) {
+    for (const [mime, form] of entries(forms ?? {})) {
         if (BINARY.test(mime)) {
             blobs.push({
                 mime,
                 bytes: typeof form === "string" ? Buffer.from(form, "base64") : Buffer.from(form),
             });
         } else if (form !== undefined && form !== null) {
-            mimes[mime] = cutText(typeof form === "string" ? form : JSON.stringify(form));
+            mimes[mime] = cutText(typeof form === "string" ? form : jsonOr(describe, form));
         }
     }
-    mimes["text/plain"] ??= `[${[...Object.keys(mimes), ...blobs.map((blob) => blob.mime)]}]`;
+    mimes["text/plain"] ??= `[${[...keys(mimes), ...blobs.map((blob) => blob.mime)]}]`;
     return { mimes, blobs };
 }
 
@@ -297,13 +321,13 @@ function putForms(type, forms, options) {
 
 function display(value, options = {}) {
     if (current === null) {
-        process.stdout.write(`${describe(value)}\n`);
+        writeAll(RAW, Buffer.from(`${describe(value)}\n`));
     } else {
         putForms(DISPLAY, options.mime ? { [options.mime]: value } : formsOf(value), options);
     }
 }
 
-for (const [name, mime] of Object.entries({
+for (const [name, mime] of entries({
     html: "text/html",
     markdown: "text/markdown",
     svg: "image/svg+xml",
@@ -445,7 +469,7 @@ function endsInExpression(source) {
     return false;
 }
 
-/* "d, {a as b}" of an import statement, as a pattern for const, and the names that must exist. */
+/* "d, {a as b}" of an import statement, as a pattern for let, and the names that must exist. */
 function importPattern(clause) {
     const names = [];
     const parts = [];
@@ -476,9 +500,9 @@ function importStatement(clause, specifier, options, lines) {
     }
     const { names, pattern, space } = importPattern(clause.replace(/\bfrom\s*$/, ""));
     if (space === undefined) {
-        return `const ${pattern} = ${call(names)}${end}`;
+        return `let ${pattern} = ${call(names)}${end}`;
     }
-    return `const ${space} = ${call(names)}${names.length ? `, ${pattern} = ${space}` : ""}${end}`;
+    return `let ${space} = ${call(names)}${names.length ? `, ${pattern} = ${space}` : ""}${end}`;
 }
 
 /* The end of `with {...}` behind an import's specifier at index i, or i. */
@@ -512,9 +536,17 @@ function rewriteImport(source, tokens, i, edits) {
     return end;
 }
 
-/* Magics and imports become calls. Line numbers stay. */
+/* `import(x) {...}` in a class or an object. */
+function isMethod(tokens, i) {
+    const { depth } = tokens[i];
+    const close = tokens.findIndex((token, j) => j > i && token.text === ")" && token.depth === depth);
+    return /^[{},;*]$|^(async|static|get|set)$/.test(tokens[i - 1]?.text) && tokens[close + 1]?.text === "{";
+}
+
+/* Magics and imports become calls, and `const` of the top level becomes `let`, which V8 lets be
+ * declared again as `let`, `const` or `class`. Line numbers stay. */
 function rewrite(source) {
-    if (!/\bimport\b|^\s*%/m.test(source)) {
+    if (!/\bimport\b|\bconst\b|^\s*%/m.test(source)) {
         return source;
     }
     const tokens = tokensOf(source);
@@ -526,8 +558,10 @@ function rewrite(source) {
         if (magic !== null) {
             const call = `await __werkbank.magic(${JSON.stringify(magic[1])}, ${JSON.stringify(magic[2].trim())});`;
             edits.push({ start, end, text: call });
+        } else if (text === "const" && depth === 0 && /^[\p{ID_Start}$_{[]/u.test(next)) {
+            edits.push({ start, end, text: "let  " });
         } else if (text === "import" && !string && tokens[i - 1]?.text !== ".") {
-            if (next === "(") {
+            if (next === "(" && !isMethod(tokens, i)) {
                 edits.push({ start, end, text: "__werkbank.import" });
             } else if (next === "." && tokens[i + 2]?.text === "meta") {
                 edits.push({ start, end: tokens[i + 2].end, text: "__werkbank.meta()" });
@@ -602,7 +636,7 @@ function freshSpecifier(specifier) {
     const file = specifier.startsWith("file:")
         ? fileURLToPath(specifier)
         : path.resolve(process.cwd(), specifier);
-    const time = fs.statSync(file, { throwIfNoEntry: false })?.mtimeMs;
+    const time = statSync(file, { throwIfNoEntry: false })?.mtimeMs;
     if (time === undefined) {
         return specifier;
     }
@@ -641,9 +675,9 @@ function meta() {
 function defineRequire() {
     const cellRequire = (name) => modules().require(name);
     for (const key of ["resolve", "cache", "extensions", "main"]) {
-        Object.defineProperty(cellRequire, key, { get: () => modules().require[key] });
+        defineProperty(cellRequire, key, { get: () => modules().require[key] });
     }
-    Object.defineProperty(globalThis, "require", {
+    defineProperty(globalThis, "require", {
         value: cellRequire,
         configurable: true,
         writable: true,
@@ -660,12 +694,8 @@ function shell(command) {
     const { spawn } = require("node:child_process");
     return new Promise((resolve, reject) => {
         const child = spawn(command, { shell: true, stdio: ["ignore", RAW, RAW] });
-        current?.children.add(child);
         child.on("error", reject);
-        child.on("exit", (status, signal) => {
-            current?.children.delete(child);
-            resolve(signal ?? status);
-        });
+        child.on("exit", (status, signal) => resolve(signal ?? status));
     });
 }
 
@@ -710,7 +740,7 @@ let lastCall = 0;
 class ToolError extends Error {
     constructor(tool, kind, message) {
         super(message);
-        Object.assign(this, { name: "ToolError", tool, kind });
+        assign(this, { name: "ToolError", tool, kind });
     }
 }
 
@@ -736,7 +766,7 @@ class ToolPromise extends Promise {
         return forgotAwait();
     }
 }
-Object.setPrototypeOf(
+setPrototypeOf(
     ToolPromise.prototype,
     new Proxy(Promise.prototype, {
         get(target, key, receiver) {
@@ -828,7 +858,7 @@ function takeToolResult(call, { ok, text, data, kind }) {
 /* ---- one cell ---- */
 
 const session = new inspector.Session();
-let current = null; /* the cell that runs: {id, end(outcome), calls, children} */
+let current = null; /* the cell that runs: {id, end(outcome), calls} */
 let taken;
 
 function takeValue(value) {
@@ -861,7 +891,7 @@ function evaluate(id, source) {
             { expression, replMode: true, awaitPromise: true, objectGroup: "cell" },
             (error, reply) => {
                 if (error !== null) {
-                    resolve({ interrupted: true });
+                    resolve({ interrupted: true, terminated: true });
                 } else if (reply.exceptionDetails !== undefined) {
                     const { exception, lineNumber, columnNumber } = reply.exceptionDetails;
                     const thrown = exception === undefined ? undefined : valueOf(exception);
@@ -906,16 +936,31 @@ function traceback(error, source, at) {
         : text;
 }
 
+/* A property of an error, whatever its getter does. */
+function textOf(error, key) {
+    try {
+        return String(error[key]);
+    } catch {
+        return `(its ${key} cannot be read)`;
+    }
+}
+
+function explain(message) {
+    if (/^Identifier '(tool|display|__werkbank)' has already been declared$/.test(message)) {
+        return `${message}: the kernel's own names cannot be declared again`;
+    }
+    return /^Identifier '.*' has already been declared$/.test(message)
+        ? `${message} in another way (var or function): assign to it, or take another name`
+        : message;
+}
+
 function putError(id, { error, at }, source) {
     const isError = util.types.isNativeError(error);
-    let message = isError ? String(error.message) : describe(error);
-    if (/^Identifier '(tool|display|__werkbank)' has already been declared$/.test(message)) {
-        message += ": the kernel's own names cannot be declared again";
-    }
+    const message = isError ? explain(textOf(error, "message")) : describe(error);
     putJson(ERROR, id, 0, {
-        name: isError ? String(error.name) : "Uncaught",
-        message,
-        traceback: isError ? traceback(error, source, at) : `Uncaught ${message}`,
+        name: isError ? textOf(error, "name") : "Uncaught",
+        message: cutText(message),
+        traceback: cutText(isError ? traceback(error, source, at) : `Uncaught ${message}`),
     });
 }
 
@@ -945,7 +990,7 @@ function show(source, { value, awaited }) {
 async function run(id, code) {
     let end;
     const ended = new Promise((resolve) => (end = resolve));
-    const cell = { id, end, calls: new Set(), children: new Set() };
+    const cell = { id, end, calls: new Set() };
     current = cell;
     Atomics.store(state, RUNNING, id);
     let outcome;
@@ -954,13 +999,21 @@ async function run(id, code) {
         source = prepare(code);
         const evaluated = evaluate(id, source).then((first) => settle(cell, first));
         outcome = await Promise.race([evaluated, ended]);
+        outcome.interrupted ||= Atomics.load(state, INTERRUPTED) === id;
         if (!("error" in outcome) && !outcome.interrupted) {
             show(source, outcome);
         }
     } catch (error) {
         outcome = { error };
     }
-    finish(cell, outcome, source);
+    finish(cell, outcome, code);
+}
+
+/* V8 has been told to leave what it executes. If that was not the cell, it would be the kernel: a
+ * loop of ours is there for it. It may have been the cell all the same, hence the limit. */
+function absorbTermination() {
+    const expression = "for (const end = Date.now() + 50; Date.now() < end; ) {}";
+    session.post("Runtime.evaluate", { expression }, () => {});
 }
 
 function dropCalls() {
@@ -972,19 +1025,23 @@ function dropCalls() {
 }
 
 function finish(cell, outcome, source) {
+    const running = Atomics.compareExchange(state, RUNNING, cell.id, 0);
+    if (running !== cell.id && !outcome.terminated) {
+        absorbTermination();
+    }
+    Atomics.store(state, RUNNING, 0);
     cell.calls.forEach((promise) => promise.catch(() => {}));
     dropCalls();
     let status = "ok";
     if (outcome.interrupted) {
         status = "interrupted";
-        cell.children.forEach((child) => child.kill("SIGINT"));
     } else if ("error" in outcome) {
         status = "error";
         putError(cell.id, outcome, source);
     }
+    keepListeners();
     session.post("Runtime.releaseObjectGroup", { objectGroup: "cell" });
     session.post("Runtime.discardConsoleEntries");
-    Atomics.store(state, RUNNING, 0);
     const done = { mark: putMark(), status, cwd: folder(), ending: false };
     current = null;
     putJson(DONE, cell.id, 0, done);
@@ -992,7 +1049,8 @@ function finish(cell, outcome, source) {
 
 function folder() {
     try {
-        return process.cwd();
+        const name = process.cwd(); /* Node.js remembers it */
+        return statSync(name, { throwIfNoEntry: false }) === undefined ? "(deleted)" : name;
     } catch {
         return "(deleted)";
     }
@@ -1007,8 +1065,14 @@ function acknowledge() {
 
 function interrupt(id) {
     if (current !== null && current.id === id) {
+        const cell = current;
+        setImmediate(() => {
+            if (current === cell) {
+                finish(cell, { interrupted: true }, ""); /* what should have was left by V8 */
+            }
+        });
         dropCalls();
-        current.end({ interrupted: true });
+        cell.end({ interrupted: true });
     }
     acknowledge();
 }
@@ -1021,8 +1085,8 @@ function take({ type, cell, call, payload }) {
         takeToolResult(call, JSON.parse(bytes));
     } else if (type === EXEC) {
         const { code, env } = JSON.parse(bytes);
-        Object.assign(process.env, env);
-        run(cell, code);
+        assign(environment, env);
+        run(cell, code).catch(giveUp);
     } else if (type === SHUTDOWN) {
         exit(0);
     }
@@ -1033,11 +1097,30 @@ function uncaught(error) {
     if (current !== null) {
         current.end({ error });
     } else {
-        process.stderr.write(`Uncaught in the background: ${traceback(error, "")}\n`);
+        writeAll(RAW, Buffer.from(`Uncaught in the background: ${traceback(error, "")}\n`));
     }
 }
 
 const exit = process.exit.bind(process);
+
+/* A cell has broken what the kernel itself needs. */
+function giveUp(error) {
+    writeAll(RAW, Buffer.from(`The kernel cannot go on: ${describe(error)}\n`));
+    exit(70);
+}
+
+function ignore() {}
+
+/* SIGINT: interrupts come as frames; the signal is for children. */
+const listeners = { uncaughtException: uncaught, unhandledRejection: uncaught, SIGINT: ignore };
+
+function keepListeners() {
+    for (const [name, listener] of entries(listeners)) {
+        if (!process.listeners(name).includes(listener)) {
+            process.on(name, listener);
+        }
+    }
+}
 
 function guardProcess() {
     process.exit = (status) => {
@@ -1045,9 +1128,7 @@ function guardProcess() {
             `process.exit(${status ?? ""}) in a cell: the kernel goes on. Call eval with reset to drop it`,
         );
     };
-    process.on("uncaughtException", uncaught);
-    process.on("unhandledRejection", uncaught);
-    process.on("SIGINT", () => {}); /* interrupts come as frames; this one is for children */
+    keepListeners();
     process.argv = [process.execPath];
     process.execArgv = []; /* else a forked child would be a second kernel */
     replaceStream("stdout", 1);
@@ -1073,7 +1154,7 @@ function defineNames() {
 
 /* The first cell is read here, while the thread starts. */
 function takeFirstCell() {
-    const next = makeReader(fs, FRAMES_IN);
+    const next = makeReader(readSync, FRAMES_IN);
     for (;;) {
         const frame = next();
         if (frame === null) {

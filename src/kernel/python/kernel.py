@@ -36,6 +36,8 @@ FUTURE_FLAGS = 0x1FF0000  # of `from __future__ import ...`, in a code object's 
 TEXT_CHARS_MAX = 1024 * 1024  # of one form of a display
 FLUSH_MS = 100  # printed text waits no longer, so that it counts as activity
 
+read_fd, write_fd, sleep = os.read, os.write, time.sleep  # whatever a cell does to the modules
+
 
 # ---- JSON, without the json module, whose import takes longer than all of this ----
 
@@ -113,7 +115,7 @@ def write_all(fd, data):
     data = memoryview(data)
     while data:
         try:
-            data = data[os.write(fd, data) :]
+            data = data[write_fd(fd, data) :]
         except BlockingIOError:  # a child has made the shared stream non-blocking
             import select
 
@@ -143,7 +145,7 @@ def put_json(kind, cell, call, value):
 def read_exactly(size):
     parts = []
     while size:
-        part = os.read(frames_in, min(size, 1 << 20))
+        part = read_fd(frames_in, min(size, 1 << 20))
         if not part:
             end_process()
         parts.append(part)
@@ -172,7 +174,7 @@ def end_process():
 
 
 class RawStream(io.RawIOBase):
-    """The stream that children write to as well; this end of it cannot be closed by a cell."""
+    """The stream that children write to as well. Its end does not close the descriptor."""
 
     def writable(self):
         return True
@@ -183,9 +185,6 @@ class RawStream(io.RawIOBase):
     def write(self, data):
         write_all(raw, data)
         return len(data)
-
-    def close(self):
-        pass
 
 
 class NoInput(io.TextIOBase):
@@ -204,19 +203,29 @@ class NoInput(io.TextIOBase):
 
 
 def open_streams():
-    buffer = io.BufferedWriter(RawStream(), 32768)
+    """What cells print to. A stream that a cell has put in place of ours stays there."""
+    global stream, own_streams
+    stream = io.BufferedWriter(RawStream(), 32768)
+    before, own_streams = own_streams, []
     for name in ("stdout", "stderr"):
-        stream = io.TextIOWrapper(buffer, "utf-8", "backslashreplace", "\n", write_through=True)
-        setattr(sys, name, stream)
-        setattr(sys, f"__{name}__", stream)
-    sys.stdin = sys.__stdin__ = NoInput()
-    return buffer
+        text = io.TextIOWrapper(stream, "utf-8", "backslashreplace", "\n", write_through=True)
+        if not before or any(getattr(sys, name, None) is one for one in before):
+            setattr(sys, name, text)
+        setattr(sys, f"__{name}__", text)
+        own_streams.append(text)
+
+
+def streams_are_open():
+    try:
+        return not any(one.closed or one.buffer is not stream for one in own_streams)
+    except ValueError:  # it is detached
+        return False
 
 
 def flush():
     try:
         stream.flush()
-        if sys.stdout is not sys.__stdout__:
+        if sys.stdout not in own_streams:
             sys.stdout.flush()
     except Exception:  # a replaced stream may be anything
         pass
@@ -276,16 +285,34 @@ def forms_of(value):
     kind = type(value)
     if kind in SIMPLE:
         return {"text/plain": guarded_repr(value)}
-    if kind in CONTAINERS:
-        text = guarded_repr(value)
-        return {"text/plain": text if len(text) <= 100 else pretty(value, text)}
-    return rich_forms(value)
+    try:
+        if kind in CONTAINERS:
+            text = guarded_repr(value)
+            return {"text/plain": text if len(text) <= 100 else pretty(value, text)}
+        return rich_forms(value)
+    except Exception:  # whatever it is that its methods give
+        return {"text/plain": guarded_repr(value)}
 
 
 def cut_text(text):
     if len(text) <= TEXT_CHARS_MAX:
         return text
     return f"{text[:TEXT_CHARS_MAX]}\n[... {len(text) - TEXT_CHARS_MAX} characters left out]"
+
+
+def split_forms(forms):
+    """({mime: text}, [(mime, bytes)]); what cannot be sent is left out."""
+    mimes, blobs = {}, []
+    for mime, form in forms.items():
+        if isinstance(form, (bytes, bytearray, memoryview)):
+            blobs.append((str(mime), bytes(form)))
+        elif form is not None:
+            try:
+                mimes[str(mime)] = cut_text(form if isinstance(form, str) else encode_json(form))
+            except Exception:
+                pass
+    mimes.setdefault("text/plain", "[" + ", ".join(map(str, forms)) + "]")
+    return mimes, blobs
 
 
 def put_forms(kind, forms, display_id=None, update=False, clear=False):
@@ -295,13 +322,7 @@ def put_forms(kind, forms, display_id=None, update=False, clear=False):
         if "text/plain" in forms:
             print(forms["text/plain"])
         return
-    mimes, blobs = {}, []
-    for mime, form in forms.items():
-        if isinstance(form, (bytes, bytearray, memoryview)):
-            blobs.append((mime, bytes(form)))
-        elif form is not None:
-            mimes[mime] = cut_text(form if isinstance(form, str) else encode_json(form))
-    mimes.setdefault("text/plain", "[" + ", ".join(forms) + "]")
+    mimes, blobs = split_forms(forms)
     head = {
         "mark": put_mark(),
         "mimes": mimes,
@@ -451,6 +472,13 @@ def take_tool_result(call, result):
             pass
 
 
+def end_calls():
+    """Of threads that wait for them still, when the cell is over."""
+    for call in list(pending):
+        text = "the cell that called the tool has ended"
+        take_tool_result(call, {"ok": False, "kind": "cancelled", "text": text})
+
+
 # ---- a cell ----
 
 main_space = sys.modules["__main__"].__dict__
@@ -491,21 +519,34 @@ def compile_cell(source, name):
     return body, last and compile(last, name, "eval", flags, True)
 
 
-def run_code(code):
-    value = eval(code, main_space)
-    if code.co_flags & IS_COROUTINE:
-        return run_coroutine(value)
-    return value
+def run_code(body, last):
+    """Statements and the last expression, either of which may be None. Gives the value."""
+    codes = [code for code in (body, last) if code is not None]
+    if any(code.co_flags & IS_COROUTINE for code in codes):
+        return run_coroutine(run_awaiting(codes, last))
+    value = None
+    for code in codes:
+        value = eval(code, main_space)
+    return value if last is not None else None
+
+
+async def run_awaiting(codes, last):
+    """All of the cell while the loop runs: what it makes before its first await may need that."""
+    for code in codes:
+        value = eval(code, main_space)
+        if code.co_flags & IS_COROUTINE:
+            value = await value
+    return value if last is not None else None
 
 
 def prepare(source):
     """Dedented, with one kind of line end, and with the idioms of notebooks rewritten."""
     source = source.lstrip("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     first = source.lstrip("\n")
-    if first[:1] in (" ", "\t"):
-        import textwrap
-
-        source = textwrap.dedent(source)
+    indent = first[: len(first) - len(first.lstrip(" \t"))]
+    if indent:  # lines with less of it stand in a string
+        lines = source.split("\n")
+        source = "\n".join(line[len(indent) * line.startswith(indent) :] for line in lines)
     if "%" in source or "!" in source or "?" in source:
         source = rewrite_idioms(source)
     return source
@@ -528,12 +569,10 @@ def run_cell(source, name):
     body, last = compile_cell(source, name)
     if body is not None:
         future_flags |= body.co_flags & FUTURE_FLAGS
-        run_code(body)
-    if last is not None:
-        value = run_code(last)
-        if value is not None:
-            main_space["_"] = value
-            put_forms(RESULT, forms_of(value))
+    value = run_code(body, last)
+    if value is not None:
+        main_space["_"] = value
+        put_forms(RESULT, forms_of(value))
 
 
 def end_child(status):
@@ -552,6 +591,8 @@ def guarded_cell(number, source):
             return "ok", None
         finally:
             interruptible = False
+            sys.settrace(None)  # of a cell: it would see, and break, what comes now
+            sys.setprofile(None)
     except KeyboardInterrupt as error:
         return "interrupted", error
     except BaseException as error:
@@ -571,16 +612,43 @@ def finish_cell(number, status, error):
         put_error(number, error)
     done = {"mark": put_mark(), "status": status, "cwd": folder(), "ending": False}
     cell_now = None
-    with call_lock:
-        pending.clear()
+    end_calls()
     put_json(DONE, number, 0, done)
+
+
+def finish_surely(number, status, error):
+    """Whatever the cell has done to what its end needs: an import path, a recursion limit."""
+    try:
+        mend()
+        finish_cell(number, status, error)
+    except BaseException as failure:
+        if cell_now is None:
+            raise
+        sys.setrecursionlimit(1000)
+        error = error or failure
+        text = guarded_repr(error)
+        put_json(
+            ERROR, number, 0, {"name": type(error).__name__, "message": text, "traceback": text}
+        )
+        finish_cell(number, "error" if status == "ok" else status, None)
 
 
 def folder():
     try:
         return os.getcwd()
-    except OSError:
+    except Exception:
         return "(deleted)"
+
+
+def mend():
+    """Puts back what the cell has taken from all later ones."""
+    main_space["__builtins__"] = builtins
+    for there, now in ((builtins_there, vars(builtins)), (modules_there, sys.modules)):
+        if not there.keys() <= now.keys():
+            now.update({**there, **now})
+    if not streams_are_open():
+        flush()
+        open_streams()
 
 
 def run_one(number, request):
@@ -592,7 +660,7 @@ def run_one(number, request):
     _signal.signal(_signal.SIGINT, on_sigint)
     status, error = guarded_cell(number, request["code"])
     try:
-        finish_cell(number, status, error)
+        finish_surely(number, status, error)
     finally:
         _signal.signal(_signal.SIGINT, _signal.SIG_IGN)
 
@@ -625,7 +693,7 @@ def interrupt(main, cell):
     except OSError:
         _signal.pthread_kill(main, _signal.SIGINT)
     for _ in range(10):
-        time.sleep(0.01)
+        sleep(0.01)
         if was_interrupted or cell != cell_now or not interruptible:
             return
         _signal.pthread_kill(main, _signal.SIGINT)
@@ -663,8 +731,8 @@ def run_cells():
 def compile_later():
     """Runs what stands behind the mark; its functions replace the ones that called it."""
     global later
-    text, later = later, ""
-    exec(compile(text, OWN_FILE, "exec"), globals())
+    exec(compile(later, OWN_FILE, "exec"), globals())
+    later = ""
 
 
 def postponed(name):
@@ -785,11 +853,14 @@ def define_names():
 
 
 frames_in, frames_out, raw = take_descriptors()
-stream = open_streams()
+stream, own_streams = None, []
+open_streams()
+sys.stdin = sys.__stdin__ = NoInput()
 main_thread = _thread.get_ident()
 queued.acquire()
 prepare_process()
 define_names()
+builtins_there, modules_there = dict(vars(builtins)), dict(sys.modules)
 write_all(frames_out, f"werkbank-kernel {nonce}\n".encode())
 put_json(
     HELLO,
@@ -812,7 +883,6 @@ flush()
 
 import traceback
 
-
 # ---- errors ----
 
 
@@ -830,7 +900,7 @@ def without_own_frames(summary):
 
 def describe_error(error):
     kind = type(error)
-    summary = traceback.TracebackException(kind, error, error.__traceback__, compact=True)
+    summary = traceback.TracebackException(kind, error, error.__traceback__)
     without_own_frames(summary)
     return "".join(summary.format())
 
@@ -879,9 +949,10 @@ def run_coroutine(coroutine):
     try:
         return loop.run_until_complete(task)
     except KeyboardInterrupt:
+        # A moment to clean up. It may never end: the interrupt may have cut the loop's own steps.
         task.cancel()
         try:
-            loop.run_until_complete(task)
+            loop.run_until_complete(asyncio.wait({task}, timeout=1))
         except BaseException:
             pass
         raise
@@ -1312,10 +1383,7 @@ def run_source(source, name="<magic>"):
     """Code inside a magic: a cell of its own, its value given back."""
     source = prepare(source)
     remember_source(name, source)
-    body, last = compile_cell(source, name)
-    if body is not None:
-        run_code(body)
-    return run_code(last) if last is not None else None
+    return run_code(*compile_cell(source, name))
 
 
 # %pip
@@ -1379,20 +1447,22 @@ def magic_pip(line):
     native = forget_modules(files)
     if native:
         names = ", ".join(sorted(native))
-        print(f"[{names}: compiled modules were loaded already; call eval with reset to use the new ones]")
+        print(
+            f"[{names}: compiled modules were loaded already; call eval with reset to use the new ones]"
+        )
     if status:
         print(f"[exit status {status}]")
 
 
 # the other line magics
 
-last_folder = [os.getcwd()]
+last_folder = [folder()]
 
 
 def magic_cd(line):
     name = line.strip("'\"")
     target = last_folder[0] if name == "-" else os.path.expanduser(name or "~")
-    before = os.getcwd()
+    before = folder()
     os.chdir(target)
     last_folder[0] = before
     print(os.getcwd())

@@ -19,7 +19,7 @@ now, _, later = read(int.from_bytes(read(4), "little")).decode().partition("\n# 
 source = compile(now, "werkbank-kernel.py", "exec")
 space = {
     "__name__": "werkbank_kernel",
-    "__builtins__": __builtins__,
+    "__builtins__": vars(__builtins__).copy(),  # a cell may delete some
     "nonce": sys.argv[1],
     "later": later,
 }
