@@ -997,6 +997,11 @@ def call_method(value, name):
     return answer[0] if isinstance(answer, tuple) and answer else answer
 
 
+def comes_from(value, package):
+    """Its class or a base of it, as GeoDataFrame's is: by name, so that nothing is imported."""
+    return any(str(base.__module__).partition(".")[0] == package for base in type(value).__mro__)
+
+
 def rich_forms(value):
     forms = {}
     bundle = call_method(value, "_repr_mimebundle_")
@@ -1007,10 +1012,9 @@ def rich_forms(value):
             answer = call_method(value, method)
             if answer is not None:
                 forms[mime] = answer
-    module = type(value).__module__ or ""
-    if module.startswith("pandas.") and hasattr(value, "index"):
+    if comes_from(value, "pandas") and hasattr(value, "index"):
         forms.update(frame_forms(value))
-    elif module.startswith("matplotlib.") and hasattr(value, "savefig"):
+    elif comes_from(value, "matplotlib") and hasattr(value, "savefig"):
         Values.figures_shown.add(id(value))
         forms["image/png"] = figure_png(value)
     for mime, form in list(forms.items()):
