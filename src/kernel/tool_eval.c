@@ -31,6 +31,7 @@ static int name_subject(struct wb_call *call, const void *args, struct wb_gate_s
     (void)call;
     (void)err;
     subject->command = ((const struct eval_args *)args)->code.ptr;
+    subject->is_code = true;
     return 0;
 }
 

@@ -191,15 +191,16 @@ static int pass_gate(struct wb_call *call, const void *args, struct wb_span argu
                      struct wb_error *err)
 {
     const struct wb_tool *tool = call->tool;
-    struct wb_gate_subject subject = {.arena = call->arena,
-                                      .operation = operation_of(&tool->args, args)};
-    if (collect_paths(call, tool->args.table, tool->args.n, args, &subject, err) != 0) {
+    struct wb_gate_subject *subject = WB_ARENA_NEW(call->arena, struct wb_gate_subject);
+    subject->arena = call->arena;
+    subject->operation = operation_of(&tool->args, args);
+    if (collect_paths(call, tool->args.table, tool->args.n, args, subject, err) != 0) {
         return -1;
     }
-    if (tool->subject != NULL && tool->subject(call, args, &subject, err) != 0) {
+    if (tool->subject != NULL && tool->subject(call, args, subject, err) != 0) {
         return -1;
     }
-    return wb_gate_pass(call, &subject, arguments_json, err);
+    return wb_gate_pass(call, subject, arguments_json, err);
 }
 
 static void wake_waiters(void *ctx)
@@ -269,6 +270,11 @@ static int perform(struct wb_active_call *active, const char *tool_name, const s
     }
     if (wb_cancel_is_fired(&active->cancel)) {
         return wb_error_set(err, WB_ERROR_CANCELLED, "cancelled before `%s` began", tool->name);
+    }
+    if (tool->tier > wb_run_cap(call->run)) {
+        return wb_error_set(err, WB_ERROR_DENIED,
+                            "the operator has changed what this run may do: `%s` did not run",
+                            tool->name);
     }
     return tool->call(call, args, result, err);
 }

@@ -45,8 +45,9 @@ struct wb_call {
     struct wb_cancel *cancel; /* the caller's, or one of the run's own: never NULL */
     int64_t deadline_ms;      /* WB_NEVER without one */
     const struct wb_call_options *options;
-    uint64_t id;          /* within the run */
-    const char **outside; /* paths outside the workspace that the gate let pass */
+    uint64_t id;                          /* within the run */
+    const struct wb_gate_subject *passed; /* what the gate decided on; NULL before it */
+    const char **outside;                 /* paths outside the workspace that the gate let pass */
     size_t n_outside;
 };
 

@@ -136,6 +136,20 @@ static int check_boundary(struct wb_call *call, const char *path, struct wb_erro
     return 0;
 }
 
+/* What the rules say of each file, whichever way the tool came to it. */
+static int check_rules(struct wb_call *call, const struct wb_commit_op *op, struct wb_error *err)
+{
+    const char *real = wb_path_real(call->arena, op->path, err);
+    if (real == NULL || wb_gate_pass_path(call, real, err) != 0) {
+        return -1;
+    }
+    if (op->kind != WB_COMMIT_RENAME) {
+        return 0;
+    }
+    real = wb_path_real(call->arena, op->new_path, err);
+    return real != NULL ? wb_gate_pass_path(call, real, err) : -1;
+}
+
 /* With nothing approved outside, the commit itself guards the workspace. Otherwise the boundary is
  * more than one folder, and is checked here. */
 static int choose_boundary(struct wb_call *call, struct wb_commit *commit, struct wb_error *err)
@@ -174,6 +188,11 @@ int wb_call_write(struct wb_call *call, const struct wb_commit_op *ops, size_t n
     struct wb_commit commit = {.workspace = run->workspace, .ops = ops, .n_ops = n_ops};
     if (choose_boundary(call, &commit, err) != 0) {
         return -1;
+    }
+    for (size_t i = 0; i < n_ops; i++) {
+        if (check_rules(call, &ops[i], err) != 0) {
+            return -1;
+        }
     }
     void **states = wb_arena_alloc_array(call->arena, run->n_observers, sizeof(*states));
     for (size_t i = 0; i < run->n_observers; i++) {

@@ -12,7 +12,7 @@
 #include "sys/file.h"
 #include "sys/path.h"
 
-enum key_kind { KEY_INT, KEY_TIER, KEY_STRING, KEY_STRINGS, KEY_ROWS };
+enum key_kind { KEY_INT, KEY_TIER, KEY_STRING, KEY_STRINGS, KEY_ROWS, KEY_RULES };
 
 /* Every key, so that a typing mistake is told. docs/man/werkbank-config.5 explains them. */
 static const struct key {
@@ -23,7 +23,8 @@ static const struct key {
 } keys[] = {
     {"allow", KEY_TIER, 0, 0, true},
     {"cap", KEY_TIER, 0, 0, true},
-    {"rules", KEY_ROWS, 0, 0, true},
+    {"rules", KEY_RULES, 0, 0, false}, /* needs trust where one of them allows */
+    {"conversations.keep_days", KEY_INT, 0, 100000, false},
     {"servers", KEY_ROWS, 0, 0, true},
     {"languages", KEY_ROWS, 0, 0, true},
     {"checks", KEY_ROWS, 0, 0, true},
@@ -52,6 +53,8 @@ struct wb_config {
     const struct wb_json *root;
     bool trusted;
     const char *distrust;
+    struct wb_rule_file rule_files[3]; /* the user's, the project's, --config */
+    size_t n_rule_files;
 };
 
 static const struct key *find_key(const char *dotted)
@@ -140,9 +143,20 @@ static int check_value(const struct key *key, const struct wb_json *value, struc
     case KEY_STRINGS:
         return check_strings(key, value, err);
     case KEY_ROWS:
+    case KEY_RULES:
         return check_rows(key, value, err);
     }
     return 0;
+}
+
+static bool needs_trust(const struct key *key, const struct wb_json *value)
+{
+    bool allows = false;
+    for (struct wb_json_iter it = wb_json_iter(value);
+         key->kind == KEY_RULES && wb_json_next(&it);) {
+        allows |= wb_str_equal(wb_json_str_or(wb_json_get(it.value, "action"), ""), "allow");
+    }
+    return key->needs_trust || allows;
 }
 
 /* *ret_needs_trust: the first key that needs it, if any. */
@@ -156,7 +170,7 @@ static int check_object(struct wb_arena *arena, const char *prefix, const struct
             if (check_value(key, it.value, err) != 0) {
                 return -1;
             }
-            if (key->needs_trust && *ret_needs_trust == NULL) {
+            if (*ret_needs_trust == NULL && needs_trust(key, it.value)) {
                 *ret_needs_trust = key->dotted;
             }
         } else if (!is_group(dotted)) {
@@ -264,6 +278,16 @@ static void merge(struct wb_config *config, const struct wb_json *above)
     assert(config->root != NULL);
 }
 
+static void add_rules(struct wb_config *config, const char *path, const struct wb_json *rows,
+                      bool may_allow, const char *mistake)
+{
+    assert(config->n_rule_files < WB_COUNT(config->rule_files));
+    if (rows != NULL || mistake != NULL) {
+        config->rule_files[config->n_rule_files++] =
+            (struct wb_rule_file){path, rows, may_allow, mistake};
+    }
+}
+
 static int load_own_file(struct wb_config *config, const char *path, bool may_be_missing,
                          struct wb_error *err)
 {
@@ -281,7 +305,21 @@ static int load_own_file(struct wb_config *config, const char *path, bool may_be
         return wb_error_context(err, "%s", path);
     }
     merge(config, root);
+    add_rules(config, path, wb_json_get(root, "rules"), true, NULL);
     return 0;
+}
+
+/* Guard rules hold where they narrow, whatever else is wrong with the file. */
+static void keep_project_rules(struct wb_config *config, const char *path, struct wb_span content,
+                               bool is_believed)
+{
+    struct wb_error err;
+    const struct wb_json *root = wb_json_parse(&config->arena, content, &err);
+    if (root != NULL) {
+        add_rules(config, path, wb_json_get(root, "rules"), is_believed, NULL);
+    } else if (wb_span_find(content, WB_SPAN("\"rules\""), 0) != SIZE_MAX) {
+        add_rules(config, path, NULL, false, wb_arena_strdup(&config->arena, err.message));
+    }
 }
 
 static void judge_project_file(struct wb_config *config, const char *path, struct wb_span content,
@@ -290,9 +328,11 @@ static void judge_project_file(struct wb_config *config, const char *path, struc
     struct wb_error err;
     const char *needs_trust;
     const struct wb_json *root = parse_file(&config->arena, content, &needs_trust, &err);
+    bool is_believed = root != NULL && (needs_trust == NULL || config->trusted);
+    keep_project_rules(config, path, content, is_believed);
     if (root == NULL) {
         config->distrust = wb_arena_printf(&config->arena, "%s is ignored: %s", path, err.message);
-    } else if (needs_trust != NULL && !config->trusted) {
+    } else if (!is_believed) {
         config->distrust = wb_arena_printf(
             &config->arena,
             "%s is ignored: it sets `%s` and %s; read it, then run `werkbank trust`", path,
@@ -325,6 +365,7 @@ static void load_project_file(struct wb_config *config, const struct wb_config_o
     if (read_project_file(&config->arena, options->workspace, &path, &content, &err) != 0) {
         config->trusted = options->trust;
         config->distrust = wb_arena_printf(&config->arena, "%s is ignored: %s", path, err.message);
+        add_rules(config, path, NULL, false, config->distrust);
         return;
     }
     enum wb_trust trust = wb_trust_look_up(options->workspace, content);
@@ -362,6 +403,12 @@ void wb_config_free(struct wb_config *config)
 const struct wb_json *wb_config_root(const struct wb_config *config)
 {
     return config->root;
+}
+
+const struct wb_rule_file *wb_config_rules(const struct wb_config *config, size_t *ret_n)
+{
+    *ret_n = config->n_rule_files;
+    return config->rule_files;
 }
 
 int64_t wb_config_int(const struct wb_config *config, const char *dotted, int64_t otherwise)

@@ -1,17 +1,18 @@
 /* config: JSON configuration: the user's file, then the project's (.werkbank.json in the workspace),
  * then --config. Later ones win, member by member; the rows of "servers", "languages", "checks"
- * and "adapters" are merged by their "id".
+ * and "adapters" are merged by their "id". "rules" are not merged: those of all files hold.
  *
  * Every key is in the table of config.c; an unknown key and a wrong type are told at load, with the
  * file. A broken user or --config file is an error; a broken project file is not believed.
  *
  * A project file that names commands or permissions is not believed until the operator trusts this
  * workspace with exactly this content (`werkbank trust`); a change asks again. Trust is kept in the
- * user's state folder, never in the project. Immutable after load; any thread. */
+ * user's state folder, never in the project. Guard rules that deny or prompt hold without trust.
+ * Immutable after load; any thread. */
 #ifndef WB_RUN_CONFIG_H
 #define WB_RUN_CONFIG_H
 
-#include "base/json.h"
+#include "run/rules.h"
 
 #define WB_CONFIG_PROJECT_FILE ".werkbank.json"
 
@@ -36,6 +37,8 @@ const char *wb_config_str(const struct wb_config *config, const char *dotted,
 /* An array of strings, NULL-terminated, in the arena; NULL when it is not set. */
 const char **wb_config_strings(const struct wb_config *config, struct wb_arena *arena,
                                const char *dotted);
+/* The guard rules of each file that has any. */
+const struct wb_rule_file *wb_config_rules(const struct wb_config *config, size_t *ret_n);
 /* May code of the project's own run (build scripts), and is its configuration believed? */
 bool wb_config_trusted(const struct wb_config *config);
 /* A project file was there and was not believed: the sentence that says so. NULL otherwise. */

@@ -1,95 +1,27 @@
 /* gate: collects the reasons to ask, and asks. Knows no tool and no screen. */
 #include "run/gate.h"
 
-#include <stdlib.h>
-
-#include "base/clock.h"
-#include "run/rules.h"
+#include "run/grants.h"
+#include "run/patterns.h"
 #include "run/run_private.h"
 #include "sys/path.h"
-#include "sys/sha256.h"
 
 #define CONTEXT_ARGUMENT_BYTES_MAX 2048
+#define PATTERN_BYTES_MAX 100
 
-#define GRANTS_MAX 1000
+/* The card's options, in their order. The last is there when a pattern offers itself. */
+enum { CHOICE_ALLOW, CHOICE_REFUSE, CHOICE_ALWAYS, CHOICE_PATTERN, N_CHOICES };
 
-/* The card's options, in their order. */
-enum { CHOICE_ALLOW, CHOICE_REFUSE, CHOICE_ALWAYS };
-
-static const struct wb_card_option choices[] = {
-    [CHOICE_ALLOW] = {"Allow", "run it once, with exactly these arguments"},
-    [CHOICE_REFUSE] = {"Refuse", "the agent is told so"},
-    [CHOICE_ALWAYS] = {"Allow always", "this call with these arguments, until the run ends"},
+/* A call before the gate. */
+struct asking {
+    struct wb_call *call;
+    const struct wb_gate_subject *subject;
+    struct wb_span arguments;
+    struct wb_gate_subject outside; /* its paths that are not in the workspace */
+    enum wb_verdict verdict;
+    const char *reason;  /* of the rule, or NULL */
+    const char *pattern; /* what the card may offer to allow, or NULL */
 };
-
-/* --- what is remembered --- */
-
-struct wb_grants {
-    pthread_mutex_t lock;
-    struct wb_sha256 *items;
-    size_t count, capacity;
-    struct wb_sha256 refused; /* the last one asked for, if it was refused */
-    bool has_refused;
-};
-
-struct wb_grants *wb_grants_new(void)
-{
-    struct wb_grants *grants = wb_alloc(sizeof(*grants));
-    pthread_mutex_init(&grants->lock, NULL);
-    return grants;
-}
-
-void wb_grants_free(struct wb_grants *grants)
-{
-    if (grants != NULL) {
-        pthread_mutex_destroy(&grants->lock);
-        free(grants->items);
-        free(grants);
-    }
-}
-
-static struct wb_sha256 digest_of(const struct wb_call *call, struct wb_span arguments_json)
-{
-    WB_AUTO(wb_text_done) struct wb_text text = {0};
-    wb_text_add_str(&text, call->tool->name);
-    wb_text_add_char(&text, '\n');
-    wb_text_add_span(&text, wb_span_trim(arguments_json));
-    return wb_sha256(wb_text_span(&text));
-}
-
-static bool is_granted(struct wb_grants *grants, const struct wb_sha256 *digest)
-{
-    bool found = false;
-    pthread_mutex_lock(&grants->lock);
-    for (size_t i = 0; i < grants->count && !found; i++) {
-        found = wb_sha256_equal(&grants->items[i], digest);
-    }
-    pthread_mutex_unlock(&grants->lock);
-    return found;
-}
-
-static bool was_just_refused(struct wb_grants *grants, const struct wb_sha256 *digest)
-{
-    pthread_mutex_lock(&grants->lock);
-    bool refused = grants->has_refused && wb_sha256_equal(&grants->refused, digest);
-    pthread_mutex_unlock(&grants->lock);
-    return refused;
-}
-
-static void remember(struct wb_grants *grants, const struct wb_sha256 *digest, bool allowed,
-                     bool always)
-{
-    pthread_mutex_lock(&grants->lock);
-    grants->has_refused = !allowed;
-    grants->refused = *digest;
-    if (always && grants->count < GRANTS_MAX) {
-        WB_GROW(grants->items, grants->capacity, grants->count + 1);
-        grants->items[grants->count++] = *digest;
-    }
-    pthread_mutex_unlock(&grants->lock);
-}
-
-/* --- the question --- */
 
 void wb_gate_add_path(struct wb_gate_subject *subject, const char *absolute_real)
 {
@@ -97,20 +29,107 @@ void wb_gate_add_path(struct wb_gate_subject *subject, const char *absolute_real
         absolute_real;
 }
 
-static void find_outside(struct wb_call *call, const struct wb_gate_subject *subject,
-                         struct wb_gate_subject *ret)
+static void find_outside(struct asking *a)
 {
-    *ret = (struct wb_gate_subject){.arena = call->arena};
+    const struct wb_gate_subject *subject = a->subject;
+    a->outside.arena = a->call->arena;
     for (size_t i = 0; i < subject->n_paths; i++) {
-        if (!wb_path_is_inside(subject->paths[i], wb_run_workspace(call->run))) {
-            wb_gate_add_path(ret, subject->paths[i]);
+        if (!wb_path_is_inside(subject->paths[i], wb_run_workspace(a->call->run))) {
+            wb_gate_add_path(&a->outside, subject->paths[i]);
         }
     }
 }
 
-/* "Allow shell: rm -r build?" */
-static const char *build_question(const struct wb_call *call, const struct wb_gate_subject *subject)
+/* --- patterns of approvals --- */
+
+static bool is_plain_word(const char *word)
 {
+    return strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:") ==
+               strlen(word) &&
+           word[0] != '-';
+}
+
+/* "git push *" of `git push origin main`: a single command whose program and first operand are plain. */
+static const char *command_pattern(struct asking *a)
+{
+    struct wb_command_line line;
+    wb_command_line_read(a->call->arena, a->subject->command, &line);
+    if (!line.is_plain || line.n_commands != 1 || line.commands[0].n_words < 2) {
+        return NULL;
+    }
+    const char *const *words = line.commands[0].words;
+    return is_plain_word(words[0]) && is_plain_word(words[1])
+               ? wb_arena_printf(a->call->arena, "%s %s *", words[0], words[1])
+               : NULL;
+}
+
+/* "src/..." with a star of a single file in a folder of the workspace. */
+static const char *path_pattern(struct asking *a)
+{
+    struct wb_arena *arena = a->call->arena;
+    const char *relative = wb_call_relative(a->call, a->subject->paths[0]);
+    const char *folder = wb_path_dir(arena, relative);
+    return wb_str_equal(folder, ".") || strchr(folder, '*') != NULL
+               ? NULL
+               : wb_arena_printf(arena, "%s/*", folder);
+}
+
+static const char *find_pattern(struct asking *a)
+{
+    const struct wb_gate_subject *subject = a->subject;
+    const char *pattern = NULL;
+    if (a->verdict == WB_VERDICT_PROMPT || a->outside.n_paths > 0 || subject->is_code) {
+        return NULL;
+    }
+    if (subject->command != NULL) {
+        pattern = command_pattern(a);
+    } else if (a->call->tool->tier == WB_TIER_WRITE && subject->n_paths == 1) {
+        pattern = path_pattern(a);
+    }
+    return pattern != NULL && strlen(pattern) <= PATTERN_BYTES_MAX ? pattern : NULL;
+}
+
+static bool fits_pattern(struct asking *a, const char *pattern)
+{
+    const struct wb_gate_subject *subject = a->subject;
+    struct wb_arena *arena = a->call->arena;
+    if (subject->command != NULL) {
+        struct wb_command_line line;
+        wb_command_line_read(arena, subject->command, &line);
+        return wb_pattern_allows_command(arena, pattern, &line);
+    }
+    bool fits = subject->n_paths > 0;
+    for (size_t i = 0; i < subject->n_paths && fits; i++) {
+        fits = wb_pattern_allows_path(arena, pattern, subject->paths[i],
+                                      wb_run_workspace(a->call->run));
+    }
+    return fits;
+}
+
+/* Was it answered already, for this call or for all like it? */
+static bool is_granted(struct asking *a, const struct wb_sha256 *digest)
+{
+    struct wb_grants *grants = a->call->run->grants;
+    const char *pattern;
+    bool granted = wb_grants_has(grants, digest);
+    if (a->verdict == WB_VERDICT_PROMPT || a->outside.n_paths > 0 || a->subject->is_code) {
+        return granted;
+    }
+    for (size_t cursor = 0;
+         !granted && (pattern = wb_grants_next_pattern(grants, a->call->arena, a->call->tool->name,
+                                                       &cursor)) != NULL;) {
+        granted = fits_pattern(a, pattern);
+    }
+    return granted;
+}
+
+/* --- the question --- */
+
+/* "Allow shell: rm -r build?" */
+static const char *build_question(const struct asking *a)
+{
+    const struct wb_call *call = a->call;
+    const struct wb_gate_subject *subject = a->subject;
     const char *what = subject->command;
     if (what == NULL && subject->n_paths > 0) {
         what = wb_call_relative(call, subject->paths[0]);
@@ -125,47 +144,62 @@ static const char *build_question(const struct wb_call *call, const struct wb_ga
     return wb_arena_printf(call->arena, "Allow %s: %s?", call->tool->name, what);
 }
 
-static const char *build_context(const struct wb_call *call, const struct wb_gate_subject *outside,
-                                 struct wb_span arguments_json)
+static const char *build_context(const struct asking *a)
 {
-    size_t len = wb_utf8_cut(arguments_json, CONTEXT_ARGUMENT_BYTES_MAX);
+    struct wb_arena *arena = a->call->arena;
+    size_t len = wb_utf8_cut(a->arguments, CONTEXT_ARGUMENT_BYTES_MAX);
     const char *where =
-        outside->n_paths == 0
+        a->outside.n_paths == 0
             ? ""
-            : wb_arena_printf(call->arena, "%s is outside the workspace. ", outside->paths[0]);
-    return wb_arena_printf(call->arena, "%sArguments: %.*s%s", where, (int)len, arguments_json.ptr,
-                           len < arguments_json.len ? "..." : "");
+            : wb_arena_printf(arena, "%s is outside the workspace. ", a->outside.paths[0]);
+    const char *why = a->verdict == WB_VERDICT_PROMPT && a->reason != NULL
+                          ? wb_arena_printf(arena, "%s. ", a->reason)
+                          : "";
+    return wb_arena_printf(arena, "%s%sArguments: %.*s%s", why, where, (int)len, a->arguments.ptr,
+                           len < a->arguments.len ? "..." : "");
+}
+
+static size_t build_options(const struct asking *a, struct wb_card_option ret[N_CHOICES])
+{
+    struct wb_arena *arena = a->call->arena;
+    ret[CHOICE_ALLOW] =
+        (struct wb_card_option){"Allow", "run it once, with exactly these arguments"};
+    ret[CHOICE_REFUSE] = (struct wb_card_option){"Refuse", "the agent is told so"};
+    ret[CHOICE_ALWAYS] =
+        (struct wb_card_option){"Allow always",
+                                "this call with these arguments, until the run ends"};
+    if (a->pattern != NULL) {
+        ret[CHOICE_PATTERN] = (struct wb_card_option){
+            wb_arena_printf(arena, "Allow all `%s`", a->pattern),
+            wb_arena_printf(arena, "every call of %s that fits it, until the run ends",
+                            a->call->tool->name)};
+    }
+    return a->pattern != NULL ? N_CHOICES : CHOICE_PATTERN;
 }
 
 /* Nobody is attached: says what would let the call pass. */
-static int refuse_unasked(const struct wb_call *call, const struct wb_gate_subject *outside,
-                          const char *reason, struct wb_error *err)
+static int refuse_unasked(const struct asking *a, struct wb_error *err)
 {
-    if (outside->n_paths == 0 && call->tool->tier <= wb_run_allow(call->run)) {
-        return wb_error_set(err, WB_ERROR_DENIED,
-                            "a guard rule wants an approval for this call of `%s`%s%s, and nobody "
-                            "is attached to give it",
-                            call->tool->name, reason != NULL ? ": " : "",
-                            reason != NULL ? reason : "");
-    }
-    if (outside->n_paths > 0) {
+    const struct wb_call *call = a->call;
+    const char *name = call->tool->name, *tier = wb_tier_name(call->tool->tier);
+    if (a->outside.n_paths > 0) {
         return wb_error_set(err, WB_ERROR_DENIED,
                             "%s is outside the workspace %s; such a path needs an approval each "
                             "time, and nobody is attached to give it. Use a path inside, or open "
                             "the run with a --workspace that holds it.",
-                            outside->paths[0], wb_run_workspace(call->run));
+                            a->outside.paths[0], wb_run_workspace(call->run));
+    }
+    if (a->verdict == WB_VERDICT_PROMPT) {
+        return wb_error_set(err, WB_ERROR_DENIED,
+                            "a guard rule wants an approval for this call of `%s`%s%s, and nobody "
+                            "is attached to give it",
+                            name, a->reason != NULL ? ": " : "",
+                            a->reason != NULL ? a->reason : "");
     }
     return wb_error_set(err, WB_ERROR_DENIED,
                         "`%s` needs an approval: its tier is %s, this run allows %s unasked, and "
                         "nobody is attached to give it. `--allow %s` lets it pass.",
-                        call->tool->name, wb_tier_name(call->tool->tier),
-                        wb_tier_name(wb_run_allow(call->run)), wb_tier_name(call->tool->tier));
-}
-
-static bool has_chosen(const struct wb_card_answer *answer, size_t choice)
-{
-    return answer->outcome == WB_CARD_ANSWERED && answer->n_choices == 1 &&
-           answer->choices[0] == choice;
+                        name, tier, wb_tier_name(wb_run_allow(call->run)), tier);
 }
 
 static int refuse(const struct wb_call *call, const struct wb_card_answer *answer,
@@ -188,42 +222,55 @@ static int refuse(const struct wb_call *call, const struct wb_card_answer *answe
     }
 }
 
-static int ask(struct wb_call *call, const struct wb_gate_subject *subject,
-               const struct wb_gate_subject *outside, struct wb_span arguments_json,
-               const char *reason, struct wb_error *err)
+/* Only one of the card's own options is an approval; whatever else came back is none. */
+static bool take_answer(const struct asking *a, const struct wb_card_answer *answer,
+                        const struct wb_sha256 *digest)
 {
-    struct wb_grants *grants = call->run->grants;
-    const struct wb_sha256 digest = digest_of(call, arguments_json);
-    if (is_granted(grants, &digest)) {
+    struct wb_grants *grants = a->call->run->grants;
+    bool is_one = answer->outcome == WB_CARD_ANSWERED && answer->n_choices == 1;
+    size_t choice = is_one ? answer->choices[0] : CHOICE_REFUSE;
+    bool allowed = choice == CHOICE_ALLOW || choice == CHOICE_ALWAYS ||
+                   (choice == CHOICE_PATTERN && a->pattern != NULL);
+    if (allowed && choice == CHOICE_ALWAYS) {
+        wb_grants_add(grants, digest);
+    } else if (allowed && choice == CHOICE_PATTERN) {
+        wb_grants_add_pattern(grants, a->call->tool->name, a->pattern);
+    }
+    if (answer->outcome == WB_CARD_ANSWERED || answer->outcome == WB_CARD_SKIPPED) {
+        wb_grants_set_refused(grants, digest, !allowed);
+    }
+    return allowed;
+}
+
+static int ask(struct asking *a, struct wb_error *err)
+{
+    struct wb_call *call = a->call;
+    const struct wb_sha256 digest = wb_grants_digest(call->tool->name, a->arguments);
+    if (is_granted(a, &digest)) {
         return 0;
     }
-    if (was_just_refused(grants, &digest)) {
+    if (wb_grants_was_refused(call->run->grants, &digest)) {
         return wb_error_set(err, WB_ERROR_DENIED,
                             "the operator has just refused this very call of `%s`: it is not asked "
                             "for again. Do something else",
                             call->tool->name);
     }
-    const char *context = build_context(call, outside, arguments_json);
+    struct wb_card_option options[N_CHOICES];
+    struct wb_card_answer answer;
+    a->pattern = find_pattern(a);
     const struct wb_card card = {
         .kind = WB_CARD_APPROVAL,
-        .question = build_question(call, subject),
-        .context =
-            reason != NULL ? wb_arena_printf(call->arena, "%s. %s", reason, context) : context,
-        .options = choices,
-        .n_options = WB_COUNT(choices),
+        .question = build_question(a),
+        .context = build_context(a),
+        .options = options,
+        .n_options = build_options(a, options),
         .refusal = CHOICE_REFUSE,
     };
-    struct wb_card_answer answer;
     wb_call_ask(call, &card, WB_GATE_ANSWER_MS, &answer);
     if (answer.outcome == WB_CARD_NO_OPERATOR) {
-        return refuse_unasked(call, outside, reason, err);
+        return refuse_unasked(a, err);
     }
-    bool always = has_chosen(&answer, CHOICE_ALWAYS);
-    bool allowed = always || has_chosen(&answer, CHOICE_ALLOW);
-    if (answer.outcome == WB_CARD_ANSWERED || answer.outcome == WB_CARD_SKIPPED) {
-        remember(grants, &digest, allowed, always);
-    }
-    return allowed ? 0 : refuse(call, &answer, err);
+    return take_answer(a, &answer, &digest) ? 0 : refuse(call, &answer, err);
 }
 
 /* --- the verdict --- */
@@ -238,29 +285,59 @@ static enum wb_verdict judge(struct wb_call *call, const struct wb_gate_subject 
         .paths = subject->paths,
         .n_paths = subject->n_paths,
         .command = subject->command,
+        .is_code = subject->is_code,
     };
     return wb_rules_judge(call->run->rules, call->arena, &asked, ret_reason);
+}
+
+static int refuse_denied(const struct wb_call *call, const char *path, const char *reason,
+                         struct wb_error *err)
+{
+    return wb_error_set(err, WB_ERROR_DENIED, "a guard rule denies this call of `%s`%s%s%s%s",
+                        call->tool->name, path != NULL ? " with " : "", path != NULL ? path : "",
+                        reason != NULL ? ": " : "", reason != NULL ? reason : "");
 }
 
 int wb_gate_pass(struct wb_call *call, const struct wb_gate_subject *subject,
                  struct wb_span arguments_json, struct wb_error *err)
 {
-    struct wb_gate_subject outside;
-    const char *reason;
-    enum wb_verdict verdict = judge(call, subject, &reason);
-    if (verdict == WB_VERDICT_DENY) {
-        return wb_error_set(err, WB_ERROR_DENIED, "a guard rule denies this call of `%s`%s%s",
-                            call->tool->name, reason != NULL ? ": " : "",
-                            reason != NULL ? reason : "");
+    struct asking a = {.call = call, .subject = subject, .arguments = arguments_json};
+    a.verdict = judge(call, subject, &a.reason);
+    if (a.verdict == WB_VERDICT_DENY) {
+        return refuse_denied(call, NULL, a.reason, err);
     }
-    find_outside(call, subject, &outside);
-    bool passes = call->tool->tier <= wb_run_allow(call->run) || verdict == WB_VERDICT_ALLOW;
-    if ((!passes || verdict == WB_VERDICT_PROMPT || outside.n_paths > 0) &&
-        ask(call, subject, &outside, arguments_json, verdict == WB_VERDICT_PROMPT ? reason : NULL,
-            err) != 0) {
+    find_outside(&a);
+    bool passes = call->tool->tier <= wb_run_allow(call->run) || a.verdict == WB_VERDICT_ALLOW;
+    if ((!passes || a.verdict == WB_VERDICT_PROMPT || a.outside.n_paths > 0) && ask(&a, err) != 0) {
         return -1;
     }
-    call->outside = outside.paths;
-    call->n_outside = outside.n_paths;
+    call->passed = subject;
+    call->outside = a.outside.paths;
+    call->n_outside = a.outside.n_paths;
+    return 0;
+}
+
+int wb_gate_pass_path(struct wb_call *call, const char *path, struct wb_error *err)
+{
+    const char *reason;
+    const struct wb_gate_subject one = {
+        .arena = call->arena, .paths = &path, .n_paths = 1, .operation = call->passed->operation};
+    for (size_t i = 0; i < call->passed->n_paths; i++) {
+        if (wb_str_equal(call->passed->paths[i], path)) {
+            return 0;
+        }
+    }
+    enum wb_verdict verdict = judge(call, &one, &reason);
+    if (verdict == WB_VERDICT_DENY) {
+        return refuse_denied(call, wb_call_relative(call, path), reason, err);
+    }
+    if (verdict == WB_VERDICT_PROMPT) {
+        return wb_error_set(
+            err, WB_ERROR_DENIED,
+            "a guard rule wants an approval for `%s` with %s, which only a call that "
+            "names the file can get%s%s",
+            call->tool->name, wb_call_relative(call, path), reason != NULL ? ": " : "",
+            reason != NULL ? reason : "");
+    }
     return 0;
 }

@@ -7,8 +7,10 @@
  * into one approval card in the conversation; with nobody to answer it, the call is refused with a
  * sentence that names the option which would allow it.
  *
- * An approval holds for exactly that tool and those arguments: once, or until the run ends. A call
- * that was refused is not asked for again while nothing else was. */
+ * An approval holds for exactly that tool and those arguments: once, or until the run ends; or, where
+ * the card offers it, for all calls of the tool that fit the pattern on the card. A pattern never covers
+ * what a rule wants asked, nor a path outside. A call that was refused is not asked for again while
+ * nothing else was. */
 #ifndef WB_RUN_GATE_H
 #define WB_RUN_GATE_H
 
@@ -22,20 +24,20 @@ struct wb_gate_subject {
     const char **paths; /* absolute, real */
     size_t n_paths, paths_capacity;
     const char *command;   /* a command line, or NULL */
+    bool is_code;          /* the command is a program in another language */
     const char *operation; /* of a tool that has several, or NULL */
 };
 
 void wb_gate_add_path(struct wb_gate_subject *subject, const char *absolute_real);
 
-/* Decides, asks where it must, and returns 0 when the call may run; approved paths outside the
- * workspace are then in call->outside. Blocks while a card is open. */
+/* Decides, asks where it must, and returns 0 when the call may run; what was decided on is in
+ * call->passed then, and approved paths outside the workspace in call->outside. Blocks while a card is
+ * open. */
 WB_MUST_CHECK int wb_gate_pass(struct wb_call *call, const struct wb_gate_subject *subject,
                                struct wb_span arguments_json, struct wb_error *err);
 
-/* What the gate remembers of a run: calls that were approved for all of it, and the last refused. */
-struct wb_grants;
-
-struct wb_grants *wb_grants_new(void);
-void wb_grants_free(struct wb_grants *grants);
+/* A path (absolute, real) that the call came upon in its work, inside the workspace: may it be read or
+ * written? What the rules deny and what they want asked may not, unless wb_gate_pass has seen it. */
+WB_MUST_CHECK int wb_gate_pass_path(struct wb_call *call, const char *path, struct wb_error *err);
 
 #endif

@@ -1,11 +1,12 @@
-/* rules: see the header. */
+/* rules: loading them, and combining those that fit. Whether a pattern fits is in patterns.c. */
 #include "run/rules.h"
 
 #include "base/text.h"
-#include "sys/ignore.h"
-#include "sys/path.h"
+#include "run/nearest.h"
+#include "run/patterns.h"
 
 struct rule {
+    const char *id;
     const char *tool, *operation, *path, *command; /* NULL: any */
     enum wb_verdict verdict;
     const char *reason;
@@ -13,10 +14,17 @@ struct rule {
 
 struct wb_rules {
     struct rule *items;
-    size_t count;
+    size_t count, capacity;
 };
 
 /* --- loading --- */
+
+struct loader {
+    struct wb_arena *arena;
+    struct wb_rules *rules;
+    const char *const *tools;
+    size_t n_tools;
+};
 
 static enum wb_verdict read_action(const struct wb_json *value)
 {
@@ -30,8 +38,17 @@ static enum wb_verdict read_action(const struct wb_json *value)
     return WB_VERDICT_NONE;
 }
 
-/* A sentence, or NULL when the row is understood. */
-static const char *find_mistake(struct wb_arena *arena, const struct wb_json *row)
+/* The tool that was meant, where no tool has this name but one has nearly this. */
+static const char *find_meant_tool(const struct loader *l, const char *tool)
+{
+    if (tool == NULL || strchr(tool, '*') != NULL) {
+        return NULL;
+    }
+    const char *near = wb_nearest(wb_span(tool), l->tools, l->n_tools);
+    return near != NULL && !wb_str_equal(near, tool) ? near : NULL;
+}
+
+static const char *find_wrong_key(struct loader *l, const struct wb_json *row)
 {
     static const char *const keys[] = {"id",      "tool",   "operation", "path",
                                        "command", "action", "reason",    "disabled"};
@@ -41,21 +58,48 @@ static const char *find_mistake(struct wb_arena *arena, const struct wb_json *ro
             known = wb_str_equal(it.key, keys[i]);
         }
         if (!known) {
-            return wb_arena_printf(arena, "it has the unknown key `%.64s`", it.key);
+            return wb_arena_printf(l->arena, "it has the unknown key `%.64s`", it.key);
         }
-        if (!wb_str_equal(it.key, "disabled") && wb_json_str(it.value) == NULL) {
-            return wb_arena_printf(arena, "`%s` must be a string", it.key);
+        bool is_flag = wb_str_equal(it.key, "disabled");
+        if (wb_json_type(it.value) != (is_flag ? WB_JSON_BOOL : WB_JSON_STRING)) {
+            return wb_arena_printf(l->arena, "`%s` must be %s", it.key,
+                                   is_flag ? "true or false" : "a string");
         }
     }
-    return read_action(wb_json_get(row, "action")) == WB_VERDICT_NONE
-               ? "`action` must be \"allow\", \"prompt\" or \"deny\""
+    return NULL;
+}
+
+/* A sentence, or NULL when the row is understood. */
+static const char *find_mistake(struct loader *l, const struct wb_json *row)
+{
+    const char *tool = wb_json_str(wb_json_get(row, "tool"));
+    if (wb_json_type(row) != WB_JSON_OBJECT) {
+        return "it is no object";
+    }
+    const char *mistake = find_wrong_key(l, row);
+    if (mistake != NULL) {
+        return mistake;
+    }
+    if (read_action(wb_json_get(row, "action")) == WB_VERDICT_NONE) {
+        return "`action` must be \"allow\", \"prompt\" or \"deny\"";
+    }
+    const char *meant = find_meant_tool(l, tool);
+    return meant != NULL
+               ? wb_arena_printf(l->arena, "there is no tool `%.64s`, but `%s`", tool, meant)
                : NULL;
 }
 
-static struct rule read_rule(struct wb_arena *arena, const struct wb_json *row)
+static void add_rule(struct loader *l, const struct rule *rule)
 {
-    const char *mistake = find_mistake(arena, row);
+    struct wb_rules *rules = l->rules;
+    *WB_ARENA_PUSH(l->arena, rules->items, rules->count, rules->capacity) = *rule;
+}
+
+static void add_row(struct loader *l, const struct wb_rule_file *file, const struct wb_json *row)
+{
+    const char *mistake = find_mistake(l, row);
     struct rule rule = {
+        .id = wb_json_str_or(wb_json_get(row, "id"), "?"),
         .tool = wb_json_str(wb_json_get(row, "tool")),
         .operation = wb_json_str(wb_json_get(row, "operation")),
         .path = wb_json_str(wb_json_get(row, "path")),
@@ -64,120 +108,179 @@ static struct rule read_rule(struct wb_arena *arena, const struct wb_json *row)
         .reason = wb_json_str(wb_json_get(row, "reason")),
     };
     if (mistake != NULL) {
+        const char *meant = find_meant_tool(l, rule.tool);
         rule.verdict = WB_VERDICT_DENY;
-        rule.reason = wb_arena_printf(
-            arena,
-            "the guard rule `%.64s` cannot be understood (%s), so it denies what it may "
-            "have been meant for; put it right in the configuration",
-            wb_json_str_or(wb_json_get(row, "id"), "?"), mistake);
+        rule.reason =
+            wb_arena_printf(l->arena,
+                            "the guard rule `%.64s` of %s cannot be understood (%s), so "
+                            "it denies what it may have been meant for; put it right there",
+                            rule.id, file->path, mistake);
+        rule.tool = meant != NULL ? meant : rule.tool;
         rule.path = rule.command = rule.operation = NULL;
     }
-    return rule;
+    if (rule.verdict != WB_VERDICT_ALLOW || file->may_allow) {
+        add_rule(l, &rule);
+    }
 }
 
-const struct wb_rules *wb_rules_load(struct wb_arena *arena, const struct wb_json *rows)
+static void add_file(struct loader *l, const struct wb_rule_file *file)
 {
-    struct wb_rules *rules = WB_ARENA_NEW(arena, struct wb_rules);
-    rules->items = wb_arena_alloc_array(arena, wb_json_count(rows) + 1, sizeof(*rules->items));
-    for (struct wb_json_iter it = wb_json_iter(rows); wb_json_next(&it);) {
+    const char *mistake = file->mistake;
+    if (mistake == NULL && wb_json_type(file->rows) != WB_JSON_ARRAY) {
+        mistake = "`rules` must be an array of objects";
+    }
+    if (mistake != NULL) {
+        add_rule(l, &(struct rule){.id = "?",
+                                   .verdict = WB_VERDICT_DENY,
+                                   .reason =
+                                       wb_arena_printf(l->arena,
+                                                       "the guard rules of %s cannot be understood "
+                                                       "(%s), so that nothing runs; put them right",
+                                                       file->path, mistake)});
+        return;
+    }
+    for (struct wb_json_iter it = wb_json_iter(file->rows); wb_json_next(&it);) {
         if (!wb_json_bool(wb_json_get(it.value, "disabled"), false)) {
-            rules->items[rules->count++] = read_rule(arena, it.value);
+            add_row(l, file, it.value);
         }
     }
-    return rules;
+}
+
+const struct wb_rules *wb_rules_load(struct wb_arena *arena, const struct wb_rule_file *files,
+                                     size_t n_files, const char *const *tools, size_t n_tools)
+{
+    struct loader l = {arena, WB_ARENA_NEW(arena, struct wb_rules), tools, n_tools};
+    for (size_t i = 0; i < n_files; i++) {
+        add_file(&l, &files[i]);
+    }
+    return l.rules;
 }
 
 /* --- fitting --- */
 
-/* * is any text, also over slashes and blanks; no other sign means anything. */
-static bool fits(const char *pattern, const char *text)
+/* A subject, with what has been found out about it. */
+struct judged {
+    const struct wb_rule_subject *subject;
+    struct wb_arena *arena;
+    struct wb_command_line line; /* when there is a command */
+    const char **named;          /* the files that its words name; filled when first needed */
+    size_t n_named;
+    bool has_named;
+};
+
+static void find_named(struct judged *j)
 {
-    const char *star = NULL, *mark = text;
-    while (*text != '\0') {
-        if (*pattern == '*') {
-            star = pattern++;
-            mark = text;
-        } else if (*pattern == *text) {
-            pattern++;
-            text++;
-        } else if (star != NULL) {
-            pattern = star + 1;
-            text = ++mark;
-        } else {
-            return false;
+    const struct wb_command_line *line = &j->line;
+    if (j->has_named) {
+        return;
+    }
+    j->has_named = true;
+    j->named = wb_arena_alloc_array(j->arena, line->n_names + 1, sizeof(*j->named));
+    for (size_t i = 0; i < line->n_names && !j->subject->is_code; i++) {
+        const char *real = wb_pattern_real_path(j->arena, line->names[i], j->subject->workspace);
+        if (real != NULL) {
+            j->named[j->n_named++] = real;
         }
     }
-    while (*pattern == '*') {
-        pattern++;
-    }
-    return *pattern == '\0';
 }
 
-/* "git push *" fits `git push` alone too: a blank and a star are an optional rest. */
-static bool fits_command(struct wb_arena *arena, const char *pattern, const char *command)
+static bool paths_allowed(const struct rule *rule, const struct judged *j)
 {
-    size_t len = strlen(pattern);
-    if (len > 2 && wb_str_equal(pattern + len - 2, " *") &&
-        fits(wb_arena_strndup(arena, pattern, len - 2), command)) {
-        return true;
+    const struct wb_rule_subject *subject = j->subject;
+    bool fits = subject->n_paths > 0;
+    for (size_t i = 0; i < subject->n_paths && fits; i++) {
+        fits = wb_pattern_allows_path(j->arena, rule->path, subject->paths[i], subject->workspace);
     }
-    return fits(pattern, command);
+    return fits;
 }
 
-static bool path_fits(const char *pattern, const char *path, const char *workspace)
+static bool has_path(const struct rule *rule, struct judged *j)
 {
-    const char *relative = wb_path_relative(path, workspace);
-    return fits(pattern, path) || fits(pattern, relative) ||
-           (pattern[0] != '/' && wb_ignore_glob(pattern, relative));
+    const struct wb_rule_subject *subject = j->subject;
+    bool fits = false;
+    for (size_t i = 0; i < subject->n_paths && !fits; i++) {
+        fits = wb_pattern_fits_path(j->arena, rule->path, subject->paths[i], subject->workspace);
+    }
+    if (!fits && subject->command != NULL) {
+        find_named(j);
+        for (size_t i = 0; i < j->n_named && !fits; i++) {
+            fits = wb_pattern_fits_path(j->arena, rule->path, j->named[i], subject->workspace);
+        }
+    }
+    return fits;
 }
 
-static bool paths_fit(const struct rule *rule, const struct wb_rule_subject *subject)
+static bool is_about(const struct rule *rule, const struct wb_rule_subject *subject)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < subject->n_paths; i++) {
-        n += path_fits(rule->path, subject->paths[i], subject->workspace);
-    }
-    return rule->verdict == WB_VERDICT_ALLOW ? n > 0 && n == subject->n_paths : n > 0;
+    return (rule->tool == NULL || wb_pattern_fits(rule->tool, subject->tool)) &&
+           (rule->operation == NULL ||
+            (subject->operation != NULL && wb_pattern_fits(rule->operation, subject->operation))) &&
+           (rule->command == NULL || subject->command != NULL);
 }
 
-static bool command_fits(const struct rule *rule, struct wb_arena *arena, const char *line)
+/* Of a rule that denies or prompts. */
+static enum wb_fit fit(const struct rule *rule, struct judged *j)
 {
-    const char **commands;
-    size_t n_commands, n = 0;
-    bool is_whole = wb_command_line_split(arena, line, &commands, &n_commands);
-    for (size_t i = 0; i < n_commands; i++) {
-        n += fits_command(arena, rule->command, commands[i]);
+    if (!is_about(rule, j->subject) || (rule->path != NULL && !has_path(rule, j))) {
+        return WB_FIT_NO;
     }
-    return rule->verdict == WB_VERDICT_ALLOW ? is_whole && n > 0 && n == n_commands : n > 0;
+    if (rule->command == NULL) {
+        return WB_FIT_YES;
+    }
+    enum wb_fit found = wb_pattern_fit_command(j->arena, rule->command, &j->line);
+    return found == WB_FIT_PERHAPS && j->subject->is_code ? WB_FIT_NO : found;
 }
 
-static bool rule_fits(const struct rule *rule, struct wb_arena *arena,
-                      const struct wb_rule_subject *subject)
+static bool is_allowed(const struct rule *rule, const struct judged *j)
 {
-    if (rule->tool != NULL && !fits(rule->tool, subject->tool)) {
-        return false;
+    return is_about(rule, j->subject) && (rule->path == NULL || paths_allowed(rule, j)) &&
+           (rule->command == NULL || wb_pattern_allows_command(j->arena, rule->command, &j->line));
+}
+
+static const char *why_perhaps(const struct rule *rule, const struct judged *j)
+{
+    return wb_arena_printf(j->arena, "the guard rule `%.64s` may be meant for it: %s", rule->id,
+                           j->line.unread != NULL
+                               ? j->line.unread
+                               : "a part of the command is not known before it runs");
+}
+
+static enum wb_verdict judge_rule(const struct rule *rule, struct judged *j,
+                                  const char **ret_reason)
+{
+    *ret_reason = rule->reason;
+    if (rule->verdict == WB_VERDICT_ALLOW) {
+        return is_allowed(rule, j) ? WB_VERDICT_ALLOW : WB_VERDICT_NONE;
     }
-    if (rule->operation != NULL &&
-        (subject->operation == NULL || !fits(rule->operation, subject->operation))) {
-        return false;
+    switch (fit(rule, j)) {
+    case WB_FIT_YES:
+        return rule->verdict;
+    case WB_FIT_PERHAPS:
+        *ret_reason = why_perhaps(rule, j);
+        return WB_VERDICT_PROMPT;
+    case WB_FIT_NO:
+        break;
     }
-    if (rule->path != NULL && !paths_fit(rule, subject)) {
-        return false;
-    }
-    return rule->command == NULL ||
-           (subject->command != NULL && command_fits(rule, arena, subject->command));
+    return WB_VERDICT_NONE;
 }
 
 enum wb_verdict wb_rules_judge(const struct wb_rules *rules, struct wb_arena *arena,
                                const struct wb_rule_subject *subject, const char **ret_reason)
 {
     enum wb_verdict verdict = WB_VERDICT_NONE;
+    struct judged j = {.subject = subject, .arena = arena};
     *ret_reason = NULL;
+    if (rules->count > 0 && subject->command != NULL) {
+        wb_command_line_read(arena, subject->command, &j.line);
+    }
     for (size_t i = 0; i < rules->count; i++) {
         const struct rule *rule = &rules->items[i];
-        if (rule->verdict > verdict && rule_fits(rule, arena, subject)) {
-            verdict = rule->verdict;
-            *ret_reason = rule->reason;
+        const char *reason;
+        enum wb_verdict one =
+            rule->verdict > verdict ? judge_rule(rule, &j, &reason) : WB_VERDICT_NONE;
+        if (one > verdict) {
+            verdict = one;
+            *ret_reason = reason;
         }
     }
     return verdict;

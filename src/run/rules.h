@@ -4,14 +4,19 @@
  *   {"id": "no-push", "tool": "shell", "command": "git push *", "action": "deny", "reason": "..."}
  *
  * tool, operation (of lsp, debug ...), path and command are patterns with *, all of those given must
- * fit. All rules that fit are combined: deny over prompt over allow. A row that cannot be understood
- * denies what it would have governed and says so.
+ * fit. All rules that fit are combined, those of all files: deny over prompt over allow. A row or a file
+ * that cannot be understood denies what it would have governed and says so.
  *
- * Paths are compared as they really are (symlinks and .. resolved), relative to the workspace or
- * absolute; deny and prompt fit when one path of the call fits, allow when all do. Command lines are
- * taken apart into simple commands (quotes, ;, &&, pipes, subshells, VAR=x in front, sh -c, env,
- * sudo and their like); deny and prompt fit when one of them fits, allow only when every one does and
- * nothing in the line was left unread. Immutable after loading; any thread. */
+ * Paths are compared as they really are (symlinks and .. resolved, in the pattern's folders too; in any
+ * case where the file system folds case), relative to the workspace or absolute; "x/..." with a star
+ * behind the slash is also the folder x. Deny and prompt fit when one path of the call fits, allow when
+ * all do. Words of a command line that name files count as its paths for deny and prompt.
+ *
+ * Command lines are taken apart (run/command_line.h). Deny and prompt fit when one of the simple commands
+ * fits, also with options between the program and the rest of the pattern. Where one could fit, but it is
+ * not known before it runs (a variable, a glob in the place of the program, a shell that reads its
+ * input), the call is asked for. Allow fits only when every command does as it stands, and there is
+ * nothing else in the line. Immutable after loading; any thread. */
 #ifndef WB_RUN_RULES_H
 #define WB_RUN_RULES_H
 
@@ -22,8 +27,17 @@ enum wb_verdict { WB_VERDICT_NONE, WB_VERDICT_ALLOW, WB_VERDICT_PROMPT, WB_VERDI
 
 struct wb_rules;
 
-/* rows: the configuration's "rules", or NULL. Lives in the arena. */
-const struct wb_rules *wb_rules_load(struct wb_arena *arena, const struct wb_json *rows);
+/* The rules of one file. */
+struct wb_rule_file {
+    const char *path;
+    const struct wb_json *rows; /* the value of "rules" */
+    bool may_allow;             /* it is believed when it widens */
+    const char *mistake;        /* it holds rules and cannot be read: why. Otherwise NULL */
+};
+
+/* tools: the names that there are, to tell a mistyped one. Lives in the arena. */
+const struct wb_rules *wb_rules_load(struct wb_arena *arena, const struct wb_rule_file *files,
+                                     size_t n_files, const char *const *tools, size_t n_tools);
 
 /* What a call is, for the rules. */
 struct wb_rule_subject {
@@ -32,16 +46,11 @@ struct wb_rule_subject {
     const char *const *paths; /* absolute, real */
     size_t n_paths;
     const char *command; /* NULL: none */
+    bool is_code; /* the command is a program's text: what is not read of it is not asked for */
 };
 
 /* *ret_reason: the deciding rule's reason, or what is wrong with it; may be NULL. */
 enum wb_verdict wb_rules_judge(const struct wb_rules *rules, struct wb_arena *arena,
                                const struct wb_rule_subject *subject, const char **ret_reason);
-
-/* command_line.c: the simple commands of a shell command line, each as its words joined by single
- * blanks, the program without its folder. False: part of it could not be read (a substitution, a
- * variable in the place of a program, a redirection to a file), and what was read is given. */
-bool wb_command_line_split(struct wb_arena *arena, const char *line, const char ***ret_commands,
-                           size_t *ret_n);
 
 #endif

@@ -59,17 +59,25 @@ char *wb_run_resolve_workspace(struct wb_arena *arena, const char *workspace, st
     }
 }
 
+static const char **tool_names(struct wb_run *run, size_t *ret_n)
+{
+    const struct wb_tool *const *tools = wb_host_tools(run->host);
+    size_t n = 0;
+    for (; tools[n] != NULL; n++) {
+    }
+    const char **names = wb_arena_alloc_array(&run->arena, n + 1, sizeof(*names));
+    for (size_t i = 0; i < n; i++) {
+        names[i] = tools[i]->name;
+    }
+    *ret_n = n;
+    return names;
+}
+
 /* --tools: a name that no tool has would silently narrow the surface. */
 static int copy_only(struct wb_run *run, const char *const *only, struct wb_error *err)
 {
-    const struct wb_tool *const *tools = wb_host_tools(run->host);
-    size_t n_tools = 0, n_only = 0;
-    for (; tools[n_tools] != NULL; n_tools++) {
-    }
-    const char **names = wb_arena_alloc_array(&run->arena, n_tools + 1, sizeof(*names));
-    for (size_t i = 0; i < n_tools; i++) {
-        names[i] = tools[i]->name;
-    }
+    size_t n_tools, n_only = 0;
+    const char **names = tool_names(run, &n_tools);
     for (; only[n_only] != NULL; n_only++) {
         const char *near = wb_nearest(wb_span(only[n_only]), names, n_tools);
         if (near == NULL || !wb_str_equal(near, only[n_only])) {
@@ -94,6 +102,14 @@ static enum wb_tier choose_tier(const struct wb_run *run, enum wb_tier option, c
     }
     wb_tier_parse(wb_config_str(run->config, key, ""), &tier);
     return tier;
+}
+
+static void load_rules(struct wb_run *run)
+{
+    size_t n_files, n_tools = 0;
+    const struct wb_rule_file *files = wb_config_rules(run->config, &n_files);
+    const char **names = tool_names(run, &n_tools);
+    run->rules = wb_rules_load(&run->arena, files, n_files, names, n_tools);
 }
 
 static int open_run(struct wb_run *run, const struct wb_run_options *options, struct wb_error *err)
@@ -121,7 +137,7 @@ static int open_run(struct wb_run *run, const struct wb_run_options *options, st
     }
     run->cap = choose_tier(run, options->cap, "cap", WB_TIER_EXEC);
     run->allow = choose_tier(run, options->allow, "allow", WB_TIER_READ);
-    run->rules = wb_rules_load(&run->arena, wb_json_get(wb_config_root(run->config), "rules"));
+    load_rules(run);
     run->grants = wb_grants_new();
     run->port = options->port != NULL ? options->port : &wb_question_port_none;
     if (wb_commit_recover(run->workspace, &recover_err) < 0) {

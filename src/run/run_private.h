@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 
 #include "run/gate.h"
+#include "run/grants.h"
 #include "run/rules.h"
 #include "run/run.h"
 

@@ -8,6 +8,7 @@
 
 #include "fixture.h"
 #include "run/gate.h"
+#include "sys/path.h"
 
 struct args {
     struct wb_span path, command;
@@ -62,10 +63,26 @@ static int name_command(struct wb_call *call, const void *args, struct wb_gate_s
         }                                                                                          \
     }
 
+/* rewrite: writes a file that its arguments do not name, as a rename across the project does. */
+static int write_other(struct wb_call *call, const void *args, struct wb_result *result,
+                       struct wb_error *err)
+{
+    (void)args;
+    const char *path = wb_path_join(call->arena, wb_run_workspace(call->run), "secrets/found.c");
+    const struct wb_commit_op op = {.kind = WB_COMMIT_WRITE, .path = path, .new_content = WB_SPAN("x")};
+    return wb_call_write(call, &op, 1, result, err);
+}
+
+static const struct wb_tool rewrite_tool = {.name = "rewrite",
+                                            .tier = WB_TIER_WRITE,
+                                            .parallel_safe = true,
+                                            .call = write_other,
+                                            .args = {table, WB_COUNT(table), sizeof(struct args),
+                                                     NULL, 0}};
 static const struct wb_tool look = TOOL("look", WB_TIER_READ);
 static const struct wb_tool change = TOOL("change", WB_TIER_WRITE);
 static const struct wb_tool start = TOOL("start", WB_TIER_EXEC);
-static const struct wb_tool *const tools[] = {&look, &change, &start, NULL};
+static const struct wb_tool *const tools[] = {&look, &change, &start, &rewrite_tool, NULL};
 
 static struct fixture f;
 
@@ -225,6 +242,232 @@ static void everything_but_allow_is_a_refusal(void **state)
     }
 }
 
+/* --- what an answer holds for --- */
+
+/* A port with a list of answers: the choices that it gives, one a card. */
+struct script {
+    const size_t *choices;
+    unsigned n_asked;
+    size_t n_options; /* of the last card */
+    char last_label[128];
+    struct wb_run *run;
+    enum wb_tier cap; /* set while the card is open; 0: not */
+};
+
+static void answer_in_turn(void *ctx, const struct wb_card *card, int64_t deadline_ms,
+                           struct wb_cancel *cancel, struct wb_arena *arena,
+                           struct wb_card_answer *ret)
+{
+    struct script *script = ctx;
+    (void)deadline_ms;
+    (void)cancel;
+    script->n_options = card->n_options;
+    snprintf(script->last_label, sizeof(script->last_label), "%s",
+             card->options[card->n_options - 1].label);
+    if (script->cap != 0) {
+        wb_run_set_cap(script->run, script->cap);
+    }
+    *ret = (struct wb_card_answer){.outcome = WB_CARD_ANSWERED, .n_choices = 1};
+    ret->choices = wb_arena_alloc_array(arena, 1, sizeof(*ret->choices));
+    ret->choices[0] = script->choices[script->n_asked++];
+}
+
+enum { ALLOW, REFUSE, ALWAYS, PATTERN };
+
+static void answers_hold_for_what_they_say(void **state)
+{
+    static const struct {
+        size_t answers[4];
+
+        struct {
+            const char *tool, *arguments;
+            unsigned n_asked; /* altogether, afterwards */
+            bool fails;
+        } calls[5];
+    } rows[] = {
+        /* once */
+        {{ALLOW, ALLOW},
+         {{"change", "{\"path\": \"a.c\"}", 1, false},
+          {"change", "{\"path\": \"a.c\"}", 2, false}}},
+        /* always: this tool and these arguments */
+        {{ALWAYS, ALLOW, ALLOW},
+         {{"change", "{\"path\": \"a.c\"}", 1, false},
+          {"change", "{\"path\": \"a.c\"}", 1, false},
+          {"change", "{\"path\": \"b.c\"}", 2, false},
+          {"start", "{\"path\": \"a.c\"}", 3, false}}},
+        /* refused: not asked again while nothing else was */
+        {{REFUSE, ALLOW, ALLOW},
+         {{"change", "{\"path\": \"a.c\"}", 1, true},
+          {"change", "{\"path\": \"a.c\"}", 1, true},
+          {"change", "{\"path\": \"b.c\"}", 2, false},
+          {"change", "{\"path\": \"a.c\"}", 3, false}}},
+        /* a pattern of commands */
+        {{PATTERN, REFUSE, REFUSE, REFUSE},
+         {{"start", "{\"command\": \"git push origin\"}", 1, false},
+          {"start", "{\"command\": \"git push -f other\"}", 1, false},
+          {"start", "{\"command\": \"git push; rm x\"}", 2, true},
+          {"start", "{\"command\": \"./git push\"}", 3, true},
+          {"change", "{\"command\": \"git push x\"}", 4, true}}},
+        /* a pattern of paths */
+        {{PATTERN, REFUSE, REFUSE},
+         {{"change", "{\"path\": \"src/a.c\"}", 1, false},
+          {"change", "{\"path\": \"src/deep/b.c\"}", 1, false},
+          {"change", "{\"path\": \"src/../in.c\"}", 2, true},
+          {"change", "{\"path\": \"in.c\", \"items\": [{\"file\": \"src/a.c\"}]}", 3, true}}},
+        /* it never covers a path outside */
+        {{PATTERN, REFUSE},
+         {{"change", "{\"path\": \"src/a.c\"}", 1, false},
+          {"change", "{\"path\": \"src/../../out.c\"}", 2, true}}},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < WB_COUNT(rows); i++) {
+        struct script script = {.choices = rows[i].answers};
+        const struct wb_question_port port = {.ask = answer_in_turn, .ctx = &script};
+        fixture_open(&f, (struct wb_run_options){.port = &port});
+        for (size_t k = 0; k < WB_COUNT(rows[i].calls) && rows[i].calls[k].tool != NULL; k++) {
+            bool failed;
+            fixture_call(&f, rows[i].calls[k].tool, rows[i].calls[k].arguments, &failed);
+            if (failed != rows[i].calls[k].fails || script.n_asked != rows[i].calls[k].n_asked) {
+                fail_msg("row %zu, call %zu: asked %u times, %s", i, k, script.n_asked,
+                         failed ? "failed" : "ran");
+            }
+        }
+        wb_run_close(f.run);
+        f.run = NULL;
+    }
+}
+
+/* What a card offers besides: only a pattern that is worth one and says what it covers. */
+static void patterns_that_are_offered(void **state)
+{
+    static const struct {
+        const char *tool, *arguments, *label; /* NULL: none */
+    } rows[] = {
+        {"start", "{\"command\": \"npm run build\"}", "Allow all `npm run *`"},
+        {"start", "{\"command\": \"python3 a.py x\"}", "Allow all `python3 a.py *`"},
+        {"start", "{\"command\": \"make\"}", NULL},
+        {"start", "{\"command\": \"rm -rf x\"}", NULL},
+        {"start", "{\"command\": \"sh -c 'ls x'\"}", NULL},
+        {"start", "{\"command\": \"ls a; ls b\"}", NULL},
+        {"start", "{\"command\": \"ls a > b\"}", NULL},
+        {"start", "{\"command\": \"git $X\"}", NULL},
+        {"start", "{\"command\": \"sudo git push\"}", NULL},
+        {"change", "{\"path\": \"src/a.c\"}", "Allow all `src/*`"},
+        {"change", "{\"path\": \"in.c\"}", NULL},
+        {"change", "{\"path\": \"../out.c\"}", NULL},
+        {"change", "{}", NULL},
+    };
+
+    static const size_t refuse[WB_COUNT(rows)] = {
+        REFUSE, REFUSE, REFUSE, REFUSE, REFUSE, REFUSE, REFUSE,
+        REFUSE, REFUSE, REFUSE, REFUSE, REFUSE, REFUSE,
+    };
+    struct script script = {.choices = refuse};
+    const struct wb_question_port port = {.ask = answer_in_turn, .ctx = &script};
+    (void)state;
+    fixture_open(&f, (struct wb_run_options){.port = &port});
+    for (size_t i = 0; i < WB_COUNT(rows); i++) {
+        bool failed;
+        fixture_call(&f, rows[i].tool, rows[i].arguments, &failed);
+        assert_true(failed);
+        if (rows[i].label == NULL ? script.n_options != 3
+                                  : strcmp(script.last_label, rows[i].label) != 0) {
+            fail_msg("%s: %s", rows[i].arguments, script.last_label);
+        }
+    }
+    assert_int_equal(script.n_asked, WB_COUNT(rows));
+}
+
+/* Plan mode begins while an approval is open: what is approved then does not run any more. */
+static void an_approval_does_not_outlive_the_cap(void **state)
+{
+    static const size_t allow[] = {ALLOW};
+    struct script script = {.choices = allow, .cap = WB_TIER_READ};
+    const struct wb_question_port port = {.ask = answer_in_turn, .ctx = &script};
+    bool failed;
+    (void)state;
+    fixture_open(&f, (struct wb_run_options){.port = &port});
+    script.run = f.run;
+    assert_string_equal(fixture_call(&f, "change", "{}", &failed),
+                        "the operator has changed what this run may do: `change` did not run");
+    assert_true(failed);
+    const char *text = fixture_call(&f, "change", "{}", &failed);
+    assert_non_null(strstr(text, "there is no tool `change`"));
+}
+
+static void open_with_rules(const char *rules)
+{
+    const char *config = scratch_write(&f.scratch, "rules.json", rules);
+    fixture_open(&f, (struct wb_run_options){.allow = WB_TIER_EXEC, .config_file = config});
+}
+
+/* A file that a tool comes upon is judged like one that was named. */
+static void rules_hold_for_what_is_written(void **state)
+{
+    bool failed;
+    (void)state;
+    scratch_folder(&f.scratch, "ws/secrets");
+    open_with_rules("{\"rules\": [{\"id\": \"s\", \"path\": \"secrets/*\", \"action\": \"deny\", "
+                    "\"reason\": \"not yours\"}]}");
+    const char *text = fixture_call(&f, "rewrite", "{}", &failed);
+    assert_true(failed);
+    assert_non_null(strstr(text, "a guard rule denies this call of `rewrite` with secrets/found.c: "
+                                 "not yours"));
+    assert_null(scratch_read(&f.scratch, "ws/secrets/found.c"));
+    wb_run_close(f.run);
+    open_with_rules(
+        "{\"rules\": [{\"id\": \"s\", \"path\": \"secrets/*\", \"action\": \"prompt\"}]}");
+    text = fixture_call(&f, "rewrite", "{}", &failed);
+    assert_true(failed);
+    assert_non_null(strstr(text, "wants an approval for `rewrite` with secrets/found.c"));
+    wb_run_close(f.run);
+    open_with_rules("{\"rules\": [{\"id\": \"s\", \"path\": \"other/*\", \"action\": \"deny\"}]}");
+    fixture_call(&f, "rewrite", "{}", &failed);
+    assert_false(failed);
+}
+
+/* The project's own file: it narrows without trust, and widens only with it. */
+static void rules_of_the_project(void **state)
+{
+    static const struct {
+        const char *file;
+        bool trust;
+        enum wb_tier allow;
+        bool fails;
+        const char *text;
+    } rows[] = {
+        {"{\"rules\": [{\"id\": \"a\", \"action\": \"deny\", \"reason\": \"no\"}]}", false,
+         WB_TIER_EXEC, true, "no"},
+        {"{\"rules\": [{\"id\": \"a\", \"action\": \"allow\"}]}", false, WB_TIER_READ, true,
+         "--allow exec"},
+        {"{\"rules\": [{\"id\": \"a\", \"action\": \"allow\"}]}", true, WB_TIER_READ, false,
+         "done"},
+        {"{\"allow\": \"exec\", \"rules\": [{\"id\": \"a\", \"action\": \"deny\"}]}", false,
+         WB_TIER_EXEC, true, "denies"},
+        {"{\"nonsense\": 1, \"rules\": [{\"id\": \"a\", \"action\": \"deny\"}]}", false,
+         WB_TIER_EXEC, true, "denies"},
+        {"{\"rules\": [{\"action\": \"deny\"}]}", false, WB_TIER_EXEC, true, "denies"},
+        {"{\"rules\": {\"deny\": true}}", false, WB_TIER_EXEC, true, "cannot be understood"},
+        {"{\"rules\": [{\"id\": \"a\", \"action\": \"de", false, WB_TIER_EXEC, true,
+         "cannot be understood"},
+        {"{\"lsp\": ", false, WB_TIER_EXEC, false, "done"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < WB_COUNT(rows); i++) {
+        bool failed;
+        scratch_write(&f.scratch, "ws/.werkbank.json", rows[i].file);
+        fixture_open(&f, (struct wb_run_options){.allow = rows[i].allow, .trust = rows[i].trust});
+        const char *text = fixture_call(&f, "start", "{\"command\": \"ls\"}", &failed);
+        if (failed != rows[i].fails || strstr(text, rows[i].text) == NULL) {
+            fail_msg("%s: %s", rows[i].file, text);
+        }
+        wb_run_close(f.run);
+        f.run = NULL;
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -233,6 +476,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(paths_outside_never_pass_unasked, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_approval_lets_one_call_pass, set_up, tear_down),
         cmocka_unit_test_setup_teardown(everything_but_allow_is_a_refusal, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(answers_hold_for_what_they_say, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(patterns_that_are_offered, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_approval_does_not_outlive_the_cap, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(rules_hold_for_what_is_written, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(rules_of_the_project, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
