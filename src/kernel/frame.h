@@ -31,7 +31,8 @@
  * Marks. Before a DISPLAY or RESULT frame, and before DONE, the kernel flushes its own text and
  * writes to the raw stream
  *   "\x1eWB" NONCE ":" decimal number "\x1e"
- * with the number that the frame's payload has as "mark" (from 1, rising within the kernel). So the
+ * with the number that the frame's payload has as "mark" (from 1, rising within the kernel; a DONE
+ * right behind a RESULT has the RESULT's again). So the
  * host knows where among the text a picture belongs, and that it has all text of a cell. Text that
  * comes between cells is background output, told with the next result.
  *

@@ -65,6 +65,8 @@ function writeAll(fd, bytes) {
     }
 }
 
+let held = []; /* a RESULT, which goes out with the frame that follows it soon: DONE */
+
 function putFrame(type, cell, call, payload) {
     let at = 0;
     do {
@@ -76,7 +78,11 @@ function putFrame(type, cell, call, payload) {
         header[5] = at < payload.length ? MORE : 0;
         header.writeUInt32LE(cell, 8);
         header.writeUInt32LE(call, 12);
-        writeAll(FRAMES_OUT, Buffer.concat([header, part]));
+        held.push(header, part);
+        if (type !== RESULT || at < payload.length) {
+            writeAll(FRAMES_OUT, Buffer.concat(held));
+            held = [];
+        }
     } while (at < payload.length);
 }
 
@@ -458,7 +464,7 @@ function endsInExpression(source) {
         if (token.depth === 0 && (token.first || /[;}]\s*$/.test(before) || before === "")) {
             left -= 1;
             const expression = source.slice(token.start).replace(/;\s*$/, "");
-            if (compiles(`(${expression}\n)`) && compiles(before)) {
+            if (compiles(`(${expression}\n)`) && (before.trim() === "" || compiles(before))) {
                 return !/^(function|class|async\s+function)\b/.test(expression);
             }
             if (left === 0) {
@@ -1040,11 +1046,12 @@ function finish(cell, outcome, source) {
         putError(cell.id, outcome, source);
     }
     keepListeners();
-    session.post("Runtime.releaseObjectGroup", { objectGroup: "cell" });
-    session.post("Runtime.discardConsoleEntries");
-    const done = { mark: putMark(), status, cwd: folder(), ending: false };
+    const mark = held.length > 0 ? lastMark : putMark();
+    const done = { mark, status, cwd: folder(), ending: false };
     current = null;
     putJson(DONE, cell.id, 0, done);
+    session.post("Runtime.releaseObjectGroup", { objectGroup: "cell" });
+    session.post("Runtime.discardConsoleEntries");
 }
 
 function folder() {

@@ -1,7 +1,7 @@
 """kernel.py: the Python interpreter's side of eval. kernel/frame.h has the protocol.
 
-The main thread runs cells; a second thread reads the host's frames, so that an interrupt and the
-results of bridged calls come while a cell runs. Standard library only, Python 3.9 and newer.
+The main thread runs cells; while it does, a second thread reads the host's frames, so that an
+interrupt and the results of bridged calls come. Standard library only, Python 3.9 and newer.
 
 A cold start is the time until this file has been compiled and run: little is imported here (no ast,
 json, threading, signal, traceback), and what most kernels never use stands behind a mark and is
@@ -17,6 +17,7 @@ import faulthandler
 import fcntl
 import io
 import os
+import select
 import sys
 import time
 
@@ -99,6 +100,7 @@ def encode_member(key, value):
 
 forked = False  # this is a forked child, which must not write frames
 frame_lock = _thread.allocate_lock()
+held = b""  # a RESULT, which goes out with the frame that follows it soon: DONE
 
 
 def take_descriptors():
@@ -117,12 +119,11 @@ def write_all(fd, data):
         try:
             data = data[write_fd(fd, data) :]
         except BlockingIOError:  # a child has made the shared stream non-blocking
-            import select
-
             select.select([], [fd], [])
 
 
 def put_frame(kind, cell, call, payload):
+    global held
     if forked:
         raise RuntimeError("a forked child cannot speak for the kernel")
     with frame_lock:
@@ -133,7 +134,11 @@ def put_frame(kind, cell, call, payload):
             more = MORE if at < len(payload) else 0
             header = len(part).to_bytes(4, "little") + bytes((kind, more, 0, 0))
             header += cell.to_bytes(4, "little") + call.to_bytes(4, "little")
-            write_all(frames_out, header + part)
+            data, held = held + header + part, b""
+            if kind == RESULT and not more:
+                held = data
+            else:
+                write_all(frames_out, data)
             if not more:
                 return
 
@@ -142,15 +147,22 @@ def put_json(kind, cell, call, value):
     put_frame(kind, cell, call, encode_json(value).encode())
 
 
+unread = b""  # what has been read of frames that are not taken yet
+
+
 def read_exactly(size):
-    parts = []
-    while size:
-        part = read_fd(frames_in, min(size, 1 << 20))
+    global unread
+    parts = [unread]
+    missing = size - len(unread)
+    while missing > 0:
+        part = read_fd(frames_in, max(65536, min(missing, 1 << 20)))
         if not part:
             end_process()
         parts.append(part)
-        size -= len(part)
-    return b"".join(parts)
+        missing -= len(part)
+    data = b"".join(parts)
+    unread = data[size:]
+    return data[:size]
 
 
 def read_frame():
@@ -587,6 +599,8 @@ def guarded_cell(number, source):
     try:
         try:
             interruptible = True
+            if interrupted_early == number:
+                raise KeyboardInterrupt
             run_cell(prepare(source), f"<cell {number}>")
             return "ok", None
         finally:
@@ -610,7 +624,9 @@ def finish_cell(number, status, error):
             error, status = error or failure, "error" if status == "ok" else status
     if error is not None:
         put_error(number, error)
-    done = {"mark": put_mark(), "status": status, "cwd": folder(), "ending": False}
+    # A figure may print something while it is drawn.
+    mark = last_mark if held and "matplotlib.pyplot" not in sys.modules else put_mark()
+    done = {"mark": mark, "status": status, "cwd": folder(), "ending": False}
     cell_now = None
     end_calls()
     put_json(DONE, number, 0, done)
@@ -668,19 +684,9 @@ def run_one(number, request):
 # ---- the process ----
 
 queue = []  # cells that wait; None: the end
-queued = _thread.allocate_lock()  # released once for each
-
-
-def wait_for_input():
-    """While something may have been printed, it is flushed now and then."""
-    import select
-
-    poll = select.poll()
-    poll.register(frames_in, select.POLLIN)
-    while cell_now is not None or queue or _thread._count() > 1:
-        if poll.poll(FLUSH_MS if cell_now is not None else 5 * FLUSH_MS):
-            return
-        flush()
+reading = _thread.allocate_lock()  # who has it reads frames
+idle = True  # the main thread reads
+interrupted_early = 0  # a cell that may not have begun yet
 
 
 def interrupt(main, cell):
@@ -699,29 +705,54 @@ def interrupt(main, cell):
         _signal.pthread_kill(main, _signal.SIGINT)
 
 
-def read_frames():
-    main = main_thread
+def take_frames():
+    """One, and what was read along with it."""
+    global interrupted_early
     while True:
-        if cell_now is not None or queue or _thread._count() > 1:
-            wait_for_input()
         kind, cell, call, payload = read_frame()
         if kind == EXEC:
             queue.append((cell, decode_json(payload)))
-            queued.release()
         elif kind == TOOL_RESULT:
             take_tool_result(call, decode_json(payload))
         elif kind == INTERRUPT:
+            interrupted_early = cell
             if cell == cell_now and interruptible:
-                interrupt(main, cell)
+                interrupt(main_thread, cell)
         elif kind == SHUTDOWN:
             queue.append(None)
-            queued.release()
+        if not unread:
             return
 
 
-def run_cells():
+def read_frames():
+    """The second thread: reads while a cell runs, and flushes what has been printed now and then.
+    Both threads wake when the next cell comes, and this one leaves it to the main thread: handing it
+    over would take longer than most cells."""
+    poll = select.poll()
+    poll.register(frames_in, select.POLLIN)
     while True:
-        queued.acquire()
+        if not poll.poll(FLUSH_MS if cell_now is not None else 10 * FLUSH_MS):
+            flush()
+        elif idle:
+            sleep(0.005)
+        else:
+            # A cell in a loop gives the lock of the interpreter away once in this time.
+            interval = sys.getswitchinterval()
+            sys.setswitchinterval(0.0001)
+            with reading:
+                if not idle:
+                    take_frames()
+            sys.setswitchinterval(interval)
+
+
+def run_cells():
+    global idle
+    while True:
+        idle = True
+        with reading:
+            while not queue:
+                take_frames()
+        idle = False
         item = queue.pop(0)
         if item is None:
             return
@@ -857,7 +888,6 @@ stream, own_streams = None, []
 open_streams()
 sys.stdin = sys.__stdin__ = NoInput()
 main_thread = _thread.get_ident()
-queued.acquire()
 prepare_process()
 define_names()
 builtins_there, modules_there = dict(vars(builtins)), dict(sys.modules)
