@@ -856,6 +856,38 @@ def test_a_call_after_the_cell(python):
     python.background("no_cell no cell is running")
 
 
+def test_a_signal_handler_that_raises_while_a_tool_is_waited_for(python):
+    """No byte of an answer is lost."""
+    python.answers["slow"] = lambda _args: Kernel.NOT_YET
+    python.answers["quick"] = lambda args: args
+    code = """\
+        import signal
+        def ring(*_): raise TimeoutError
+        signal.signal(signal.SIGALRM, ring)
+        rung = 0
+        for _ in range(20):
+            signal.setitimer(signal.ITIMER_REAL, 0.02)
+            try: tool("slow")
+            except TimeoutError: rung += 1
+        rung, [tool.quick(i=i)["i"] for i in range(20)] == list(range(20))
+        """
+    outcome = python.ok(code)
+    assert outcome.value == "(20, True)" and len(outcome.cancelled) == 20
+
+
+def test_a_caught_interrupt_is_over(python):
+    python.answers["slow"] = lambda _args: Kernel.NOT_YET
+    python.answers["quick"] = lambda _args: 5
+    for wait in ("tool('slow')", "time.sleep(100)"):
+        code = f"import time\nprint('ready')\ntry: {wait}\nexcept KeyboardInterrupt: print('caught')\ntool.quick()"
+        python.begin(code)
+        python.printed("ready")
+        time.sleep(0.1)
+        python.interrupt()
+        outcome = python.finish(20)
+        assert outcome.text == "ready\ncaught\n" and outcome.value == "5"
+
+
 def test_a_thread_that_waits_when_its_cell_ends_is_let_go(python):
     """Nobody will answer it: it must not wait for ever."""
     python.answers["slow"] = lambda _args: Kernel.NOT_YET

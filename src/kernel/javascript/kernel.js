@@ -866,6 +866,7 @@ function takeToolResult(call, { ok, text, data, kind }) {
 const session = new inspector.Session();
 let current = null; /* the cell that runs: {id, end(outcome), calls} */
 let taken;
+let hasObjects = false; /* the inspector holds some for us */
 
 function takeValue(value) {
     taken = value;
@@ -874,6 +875,7 @@ function takeValue(value) {
 /* The value behind what the inspector says of it. */
 function valueOf(remote) {
     if (remote.objectId !== undefined) {
+        hasObjects = true;
         taken = undefined;
         session.post("Runtime.callFunctionOn", {
             objectId: remote.objectId,
@@ -1050,8 +1052,13 @@ function finish(cell, outcome, source) {
     const done = { mark, status, cwd: folder(), ending: false };
     current = null;
     putJson(DONE, cell.id, 0, done);
-    session.post("Runtime.releaseObjectGroup", { objectGroup: "cell" });
-    session.post("Runtime.discardConsoleEntries");
+    if (hasObjects) {
+        hasObjects = false;
+        session.post("Runtime.releaseObjectGroup", { objectGroup: "cell" });
+    }
+    if (cell.id % 50 === 0) {
+        session.post("Runtime.discardConsoleEntries");
+    }
 }
 
 function folder() {

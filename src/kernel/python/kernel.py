@@ -96,6 +96,17 @@ def encode_member(key, value):
     return encode_string(key) + ":" + encode_json(value, f"`{key}`")
 
 
+quick_encoder = _json.make_encoder(
+    None, None, _json.encode_basestring_ascii, None, ":", ",", False, False, False
+)
+
+
+def encode_own(value):
+    """The same for what the kernel itself has put together."""
+    text = "".join(quick_encoder(value, 0))
+    return text if "\\ud" not in text else encode_json(value)
+
+
 # ---- descriptors and frames ----
 
 forked = False  # this is a forked child, which must not write frames
@@ -144,7 +155,7 @@ def put_frame(kind, cell, call, payload):
 
 
 def put_json(kind, cell, call, value):
-    put_frame(kind, cell, call, encode_json(value).encode())
+    put_frame(kind, cell, call, encode_own(value).encode())
 
 
 unread = b""  # what has been read of frames that are not taken yet
@@ -344,7 +355,7 @@ def put_forms(kind, forms, display_id=None, update=False, clear=False):
     }
     if clear:
         head["clear"] = True
-    head = encode_json(head).encode()
+    head = encode_own(head).encode()
     data = [len(head).to_bytes(4, "little"), head, *(data for _, data in blobs)]
     put_frame(kind, cell_now, 0, b"".join(data))
 
@@ -439,6 +450,8 @@ class Tool:
 
         call = start_call(name, args, more, take)
         try:
+            if _thread.get_ident() == main_thread:
+                read_until(box)
             done.acquire()
         except BaseException:
             drop_call(call)
@@ -513,6 +526,8 @@ def on_sigint(_signal_number, _frame):
 
 def is_suppressed(source, last):
     """Does a `;` stand behind the last expression? Offsets are of UTF-8 bytes."""
+    if ";" not in source:
+        return False
     lines = source.encode().split(b"\n")[last.end_lineno - 1 :]
     lines[0] = lines[0][last.end_col_offset :]
     rest = b"\n".join(line.split(b"#")[0] if i else line for i, line in enumerate(lines)).lstrip()
@@ -671,7 +686,8 @@ def run_one(number, request):
     global cell_now, was_interrupted
     flush()
     was_interrupted = False
-    os.environ.update(request.get("env") or {})
+    if request.get("env"):
+        os.environ.update(request["env"])
     cell_now = number
     _signal.signal(_signal.SIGINT, on_sigint)
     status, error = guarded_cell(number, request["code"])
@@ -686,6 +702,10 @@ def run_one(number, request):
 queue = []  # cells that wait; None: the end
 reading = _thread.allocate_lock()  # who has it reads frames
 idle = True  # the main thread reads
+HANDLED_SIGNALS = tuple(
+    getattr(_signal, f"SIG{name}")
+    for name in ("INT", "ALRM", "VTALRM", "PROF", "USR1", "USR2", "TERM", "HUP", "CHLD")
+)
 interrupted_early = 0  # a cell that may not have begun yet
 
 
@@ -698,6 +718,8 @@ def interrupt(main, cell):
         os.killpg(os.getpid(), _signal.SIGINT)  # Linux gives it to the main thread where it can
     except OSError:
         _signal.pthread_kill(main, _signal.SIGINT)
+    if _thread.get_ident() == main:
+        return  # it waits for a tool, and hears the signal when it has read
     for _ in range(10):
         sleep(0.01)
         if was_interrupted or cell != cell_now or not interruptible:
@@ -728,10 +750,12 @@ def read_frames():
     """The second thread: reads while a cell runs, and flushes what has been printed now and then.
     Both threads wake when the next cell comes, and this one leaves it to the main thread: handing it
     over would take longer than most cells."""
+    _signal.pthread_sigmask(_signal.SIG_BLOCK, HANDLED_SIGNALS)  # they are for the main thread
     poll = select.poll()
     poll.register(frames_in, select.POLLIN)
     while True:
-        if not poll.poll(FLUSH_MS if cell_now is not None else 10 * FLUSH_MS):
+        may_print = cell_now is not None or _thread._count() > 1
+        if not poll.poll(FLUSH_MS if may_print else 10 * FLUSH_MS) and not unread:
             flush()
         elif idle:
             sleep(0.005)
@@ -743,6 +767,28 @@ def read_frames():
                 if not idle:
                     take_frames()
             sys.setswitchinterval(interval)
+
+
+def read_until(box):
+    """The main thread reads its answer itself: no other has to be woken for it. Signals wait while
+    bytes are on their way from the pipe, since an exception would lose them."""
+    global idle
+    poll = select.poll()
+    poll.register(frames_in, select.POLLIN)
+    idle_before = idle
+    try:
+        with reading:
+            idle = True
+        while not box:
+            poll.poll()
+            mask = _signal.pthread_sigmask(_signal.SIG_BLOCK, HANDLED_SIGNALS)
+            try:
+                with reading:
+                    take_frames()
+            finally:
+                _signal.pthread_sigmask(_signal.SIG_SETMASK, mask)
+    finally:
+        idle = idle_before
 
 
 def run_cells():
