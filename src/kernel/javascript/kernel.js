@@ -6,7 +6,7 @@
  * interrupted. Nothing here but Node.js 20's own modules. */
 "use strict";
 
-const { readSync, statSync, writeSync } = require("node:fs");
+const { existsSync, readSync, statSync, writeSync } = require("node:fs");
 const inspector = require("node:inspector");
 const { createRequire, Module } = require("node:module");
 const path = require("node:path");
@@ -163,7 +163,7 @@ function makeReader(readSync, fd) {
                     type: header[4],
                     cell: header.readUInt32LE(8),
                     call: header.readUInt32LE(12),
-                    payload: parts.length === 1 ? payload : Buffer.concat(parts),
+                    text: (parts.length === 1 ? payload : Buffer.concat(parts)).toString(),
                 };
             }
         }
@@ -983,7 +983,9 @@ async function settle(cell, outcome) {
             outcome = { error };
         }
     }
-    await Promise.allSettled(cell.calls);
+    if (cell.calls.size > 0) {
+        await Promise.allSettled(cell.calls);
+    }
     await nextTurn();
     return outcome;
 }
@@ -1064,7 +1066,7 @@ function finish(cell, outcome, source) {
 function folder() {
     try {
         const name = process.cwd(); /* Node.js remembers it */
-        return statSync(name, { throwIfNoEntry: false }) === undefined ? "(deleted)" : name;
+        return existsSync(name) ? name : "(deleted)";
     } catch {
         return "(deleted)";
     }
@@ -1091,14 +1093,13 @@ function interrupt(id) {
     acknowledge();
 }
 
-function take({ type, cell, call, payload }) {
-    const bytes = Buffer.from(payload.buffer, payload.byteOffset, payload.length);
+function take({ type, cell, call, text }) {
     if (type === INTERRUPT) {
         interrupt(cell);
     } else if (type === TOOL_RESULT) {
-        takeToolResult(call, JSON.parse(bytes));
+        takeToolResult(call, JSON.parse(text));
     } else if (type === EXEC) {
-        const { code, env } = JSON.parse(bytes);
+        const { code, env } = JSON.parse(text);
         assign(environment, env);
         run(cell, code).catch(giveUp);
     } else if (type === SHUTDOWN) {
