@@ -80,7 +80,16 @@ class Frames(Child):
             argv = [find("python3", env), "-c", loader, self.nonce]
         else:
             shell = 'exec "$0" "$@" 8<&0 9>&1 0</dev/null 1>&2'
-            argv = ["sh", "-c", shell, find("node", env), "-e", loader, self.nonce]
+            argv = [
+                "sh",
+                "-c",
+                shell,
+                find("node", env),
+                "--no-force-async-hooks-checks",
+                "-e",
+                loader,
+            ]
+            argv.append(self.nonce)
         super().__init__(argv, env)
         self.raw, self.text = self.child.stderr.fileno(), bytearray()
         os.set_blocking(self.raw, False)
@@ -124,9 +133,11 @@ class Frames(Child):
             if kind == TOOL_CALL:
                 self.send(TOOL_RESULT, {"ok": True, "text": "", "data": 5, "pictures": 0}, call)
         mark = f":{json.loads(payload)['mark']}\x1e".encode()
-        self.drain()
         while not self.text.endswith(mark):
-            self.drain()
+            try:
+                self.text += os.read(self.raw, 1 << 20)
+            except BlockingIOError:
+                pass
         return len(self.text)
 
     def wait(self):

@@ -37,7 +37,8 @@
  * comes between cells is background output, told with the next result.
  *
  * Node.js cannot move descriptors: there a shell does it before node starts, and gives it 8 and 9,
- *   sh -c 'exec "$0" "$@" 8<&0 9>&1 0</dev/null 1>&2' node -e LOADER NONCE
+ *   sh -c 'exec "$0" "$@" 8<&0 9>&1 0</dev/null 1>&2' \
+ *       node --no-force-async-hooks-checks -e LOADER NONCE
  * with kernel/javascript/loader.js as LOADER, which reads the source from 8.
  *
  * A cell that the host interrupts ends with DONE like any other. A second INTERRUPT may come after a

@@ -34,7 +34,7 @@ def command(language, python):
     if language == "python":
         return [python, "-c", (KERNELS / "python" / "loader.py").read_text()]
     loader = (KERNELS / "javascript" / "loader.js").read_text()
-    return ["sh", "-c", SHELL, shutil.which("node"), "-e", loader]
+    return ["sh", "-c", SHELL, shutil.which("node"), "--no-force-async-hooks-checks", "-e", loader]
 
 
 def bootstrap(language):

@@ -436,6 +436,34 @@ def test_interrupts(javascript, name):
     assert outcome.value == "7"
 
 
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "setTimeout(() => { while (true) {} }, 50)",
+        "setTimeout(function again() { process.nextTick(again) }, 50)",
+        "setTimeout(function again() { Promise.resolve().then(again) }, 50)",
+    ],
+)
+def test_a_loop_behind_a_cell_is_ended_by_the_next_interrupt(javascript, loop):
+    javascript.ok(f"const kept = 7; {loop}; 1")
+    time.sleep(0.3)
+    javascript.begin("kept")
+    time.sleep(0.1)
+    javascript.interrupt()
+    assert javascript.finish(20).status == "interrupted"
+    assert javascript.value("kept") == "7"
+
+
+def test_loops_that_go_on_after_their_interrupt(javascript):
+    for _ in range(10):
+        javascript.interrupted(
+            "console.log('ready'); (function again() { process.nextTick(again) })(); await new Promise(() => {})"
+        )
+        assert javascript.value("40 + 2") == "42"
+    javascript.interrupted("console.log('ready'); while (true) { try { tool.sync('x') } catch {} }")
+    assert javascript.value("40 + 2") == "42"
+
+
 def test_a_child_is_waited_for_synchronously(javascript):
     """Node waits for it inside C++: the second interrupt comes with a signal, which the child hears."""
     javascript.ok("const kept = 7")

@@ -126,7 +126,7 @@ function replaceStream(name, fd) {
 /* ---- bytes in: a thread ---- */
 
 /* What both threads look at. GO: the main thread has taken its first cell and reads no more.
- * MESSAGES: rises with each message. ACK: rises with each interrupt that was taken. RUNNING: the
+ * MESSAGES: rises with each message. ACK: rises twice with each interrupt that was taken. RUNNING: the
  * cell that runs, or 0, or -cell: V8 has been told to leave what it executes. INTERRUPTED: the cell
  * that was last to be interrupted. */
 const GO = 0;
@@ -136,18 +136,25 @@ const RUNNING = 3;
 const INTERRUPTED = 4;
 const state = new Int32Array(new SharedArrayBuffer(20));
 
-/* Both threads read frames with this. null: end of file. */
-function makeReader(readSync, fd) {
+/* Both threads read frames with this, at least so many bytes at a time. null: end of file. */
+function makeReader(readSync, fd, chunkBytes) {
+    let unread = Buffer.alloc(0);
     const read = (size) => {
-        const bytes = Buffer.allocUnsafeSlow(size);
-        for (let at = 0; at < size; ) {
-            const n = readSync(fd, bytes, at, size - at, null);
-            if (n === 0) {
-                return null;
+        if (unread.length < size) {
+            const bytes = Buffer.allocUnsafeSlow(size > chunkBytes ? size : chunkBytes);
+            let end = unread.copy(bytes);
+            while (end < size) {
+                const n = readSync(fd, bytes, end, bytes.length - end, null);
+                if (n === 0) {
+                    return null;
+                }
+                end += n;
             }
-            at += n;
+            unread = bytes.subarray(0, end);
         }
-        return bytes;
+        const taken = unread.subarray(0, size);
+        unread = unread.subarray(size);
+        return taken;
     };
     return () => {
         const parts = [];
@@ -177,10 +184,26 @@ function readFrames(port, state, makeReader, signalGroup) {
     const inspector = require("node:inspector");
     const [GO, MESSAGES, ACK, RUNNING, INTERRUPTED] = [0, 1, 2, 3, 4];
     const [INTERRUPT, SHUTDOWN] = [3, 4];
-    const PATIENCE_MS = 40;
+    const ATTEMPTS = 50;
     let session = null;
+    /* Until it has taken the interrupt (one ACK), and turns its event loop again (the next): a chain
+     * of ticks goes on when it is left in the wrong moment. */
+    const freeMainThread = (cell, acknowledged) => {
+        for (let i = 0; i < ATTEMPTS && Atomics.load(state, ACK) - acknowledged < 2; i += 1) {
+            const seen = Atomics.load(state, ACK);
+            const patience = seen === acknowledged ? 40 : 100;
+            if (Atomics.wait(state, ACK, seen, patience) === "timed-out") {
+                if (session === null) {
+                    session = new inspector.Session();
+                    session.connectToMainThread();
+                }
+                Atomics.compareExchange(state, RUNNING, cell, -cell);
+                session.post("Runtime.terminateExecution");
+            }
+        }
+    };
     Atomics.wait(state, GO, 0);
-    const next = makeReader(readSync, 8);
+    const next = makeReader(readSync, 8, 4096);
     for (;;) {
         const frame = next();
         if (frame === null) {
@@ -197,16 +220,8 @@ function readFrames(port, state, makeReader, signalGroup) {
         port.postMessage(frame);
         Atomics.add(state, MESSAGES, 1);
         Atomics.notify(state, MESSAGES);
-        if (
-            frame.type === INTERRUPT &&
-            Atomics.wait(state, ACK, acknowledged, PATIENCE_MS) === "timed-out" &&
-            Atomics.compareExchange(state, RUNNING, frame.cell, -frame.cell) === frame.cell
-        ) {
-            if (session === null) {
-                session = new inspector.Session();
-                session.connectToMainThread();
-            }
-            session.post("Runtime.terminateExecution");
+        if (frame.type === INTERRUPT) {
+            freeMainThread(frame.cell, acknowledged);
         }
     }
 }
@@ -455,8 +470,14 @@ function compiles(source) {
     }
 }
 
+/* One line that can be nothing else, as many cells are. */
+const EXPRESSION = /^(?!\s*(var|let|if|for|while|do|throw|debugger|with)\b)[^{};:/\n]+$/;
+
 /* Is the cell's last statement an expression? V8 is asked about each place where it could begin. */
 function endsInExpression(source) {
+    if (EXPRESSION.test(source)) {
+        return true;
+    }
     const CANDIDATES_MAX = 200;
     let left = CANDIDATES_MAX;
     for (const token of tokensOf(source).reverse()) {
@@ -1009,6 +1030,9 @@ async function run(id, code) {
         source = prepare(code);
         const evaluated = evaluate(id, source).then((first) => settle(cell, first));
         outcome = await Promise.race([evaluated, ended]);
+        if (current !== cell) {
+            return; /* it was interrupted */
+        }
         outcome.interrupted ||= Atomics.load(state, INTERRUPTED) === id;
         if (!("error" in outcome) && !outcome.interrupted) {
             show(source, outcome);
@@ -1022,7 +1046,7 @@ async function run(id, code) {
 /* V8 has been told to leave what it executes. If that was not the cell, it would be the kernel: a
  * loop of ours is there for it. It may have been the cell all the same, hence the limit. */
 function absorbTermination() {
-    const expression = "for (const end = Date.now() + 50; Date.now() < end; ) {}";
+    const expression = "for (const end = Date.now() + 20; Date.now() < end; ) {}";
     session.post("Runtime.evaluate", { expression }, () => {});
 }
 
@@ -1035,6 +1059,9 @@ function dropCalls() {
 }
 
 function finish(cell, outcome, source) {
+    if (current !== cell) {
+        return;
+    }
     const running = Atomics.compareExchange(state, RUNNING, cell.id, 0);
     if (running !== cell.id && !outcome.terminated) {
         absorbTermination();
@@ -1079,18 +1106,15 @@ function acknowledge() {
     Atomics.notify(state, ACK);
 }
 
+/* The cell ends here and now: what it left behind may keep all promises from being settled. */
 function interrupt(id) {
+    acknowledge();
     if (current !== null && current.id === id) {
         const cell = current;
-        setImmediate(() => {
-            if (current === cell) {
-                finish(cell, { interrupted: true }, ""); /* what should have was left by V8 */
-            }
-        });
-        dropCalls();
+        finish(cell, { interrupted: true }, "");
         cell.end({ interrupted: true });
     }
-    acknowledge();
+    setImmediate(acknowledge);
 }
 
 function take({ type, cell, call, text }) {
@@ -1167,9 +1191,9 @@ function defineNames() {
     defineRequire();
 }
 
-/* The first cell is read here, while the thread starts. */
+/* The first cell is read here, while the thread starts; not a byte behind it. */
 function takeFirstCell() {
-    const next = makeReader(readSync, FRAMES_IN);
+    const next = makeReader(readSync, FRAMES_IN, 1);
     for (;;) {
         const frame = next();
         if (frame === null) {
