@@ -65,23 +65,29 @@ function writeAll(fd, bytes) {
     }
 }
 
-let held = []; /* a RESULT, which goes out with the frame that follows it soon: DONE */
+let held = null; /* a RESULT, which goes out with the frame that follows it soon: DONE */
+
+function frameOf(type, more, cell, call, part) {
+    const frame = Buffer.allocUnsafe(HEADER_BYTES + part.length);
+    frame.writeUInt32LE(part.length, 0);
+    frame.writeUInt32LE(type | (more << 8), 4);
+    frame.writeUInt32LE(cell, 8);
+    frame.writeUInt32LE(call, 12);
+    part.copy(frame, HEADER_BYTES);
+    return frame;
+}
 
 function putFrame(type, cell, call, payload) {
     let at = 0;
     do {
         const part = payload.subarray(at, at + FRAME_BYTES_MAX);
         at += part.length;
-        const header = Buffer.alloc(HEADER_BYTES);
-        header.writeUInt32LE(part.length, 0);
-        header[4] = type;
-        header[5] = at < payload.length ? MORE : 0;
-        header.writeUInt32LE(cell, 8);
-        header.writeUInt32LE(call, 12);
-        held.push(header, part);
-        if (type !== RESULT || at < payload.length) {
-            writeAll(FRAMES_OUT, Buffer.concat(held));
-            held = [];
+        const more = at < payload.length ? MORE : 0;
+        const frame = frameOf(type, more, cell, call, part);
+        const bytes = held === null ? frame : Buffer.concat([held, frame]);
+        held = type === RESULT && more === 0 ? bytes : null;
+        if (held === null) {
+            writeAll(FRAMES_OUT, bytes);
         }
     } while (at < payload.length);
 }
@@ -793,6 +799,9 @@ class ToolPromise extends Promise {
         return forgotAwait();
     }
 }
+for (const name of ["then", "catch", "finally"]) {
+    defineProperty(ToolPromise.prototype, name, { value: Promise.prototype[name] });
+}
 setPrototypeOf(
     ToolPromise.prototype,
     new Proxy(Promise.prototype, {
@@ -1077,7 +1086,7 @@ function finish(cell, outcome, source) {
         putError(cell.id, outcome, source);
     }
     keepListeners();
-    const mark = held.length > 0 ? lastMark : putMark();
+    const mark = held !== null ? lastMark : putMark();
     const done = { mark, status, cwd: folder(), ending: false };
     current = null;
     putJson(DONE, cell.id, 0, done);
