@@ -79,7 +79,7 @@ class Frames(Child):
         if language == "python":
             argv = [find("python3", env), "-c", loader, self.nonce]
         else:
-            shell = 'exec "$0" "$@" 8<&0 9>&1 0</dev/null 1>&2'
+            shell = 'exec "$0" "$@" 7>&2 8<&0 9>&1 0</dev/null 1>&2'
             argv = [
                 "sh",
                 "-c",

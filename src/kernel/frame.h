@@ -36,8 +36,9 @@
  * host knows where among the text a picture belongs, and that it has all text of a cell. Text that
  * comes between cells is background output, told with the next result.
  *
- * Node.js cannot move descriptors: there a shell does it before node starts, and gives it 8 and 9,
- *   sh -c 'exec "$0" "$@" 8<&0 9>&1 0</dev/null 1>&2' \
+ * Node.js cannot move descriptors: there a shell does it before node starts, and gives it 7 (for 2),
+ * 8 and 9,
+ *   sh -c 'exec "$0" "$@" 7>&2 8<&0 9>&1 0</dev/null 1>&2' \
  *       node --no-force-async-hooks-checks -e LOADER NONCE
  * with kernel/javascript/loader.js as LOADER, which reads the source from 8.
  *

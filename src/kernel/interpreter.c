@@ -53,7 +53,7 @@ static const struct kind {
         {
             .key = "eval.node",
             .names = {"node"},
-            .before = {"sh", "-c", "exec \"$0\" \"$@\" 8<&0 9>&1 0</dev/null 1>&2"},
+            .before = {"sh", "-c", "exec \"$0\" \"$@\" 7>&2 8<&0 9>&1 0</dev/null 1>&2"},
             /* Its interrupts leave callbacks whose end Node.js would check for, and abort. */
             .flags = {"--no-force-async-hooks-checks", "-e"},
             .ask = {"-p", "process.execPath"},

@@ -27,7 +27,7 @@ HEADER = struct.Struct("<IBBHII")
 FRAME_BYTES_MAX = 8 * 1024 * 1024
 
 ANSWER_SECONDS = int(os.environ.get("WERKBANK_TEST_SECONDS", 60))
-SHELL = 'exec "$0" "$@" 8<&0 9>&1 0</dev/null 1>&2'
+SHELL = 'exec "$0" "$@" 7>&2 8<&0 9>&1 0</dev/null 1>&2'
 
 
 def command(language, python):

@@ -193,6 +193,14 @@ def test_a_traceback_shows_the_cell(javascript):
     assert "werkbank" not in trace and "node:internal" not in trace
 
 
+def test_a_printed_error_has_no_frames_of_the_kernel(javascript):
+    code = "try { null.x } catch (e) { console.log(e); console.error('%s', e.stack); display(e) }"
+    outcome = javascript.ok(code + "\nnew Error('value')")
+    assert outcome.text.count("cell-1.js:1") == 2 and "werkbank" not in outcome.text
+    assert "werkbank" not in outcome.displays[0].text + outcome.value
+    assert "node:" not in outcome.text
+
+
 def test_a_syntax_error_points(javascript):
     trace = javascript.error("const a = 1\nconst b = = 2")["traceback"]
     assert "const b = = 2\n" in trace and "^" in trace
@@ -340,6 +348,8 @@ def test_a_late_display_is_text(javascript):
     [
         "process.stdout.end(); process.stderr.destroy()",
         "require('fs').closeSync(1)",
+        "require('fs').closeSync(2)",
+        "require('fs').closeSync(1); require('fs').closeSync(2); require('fs').closeSync(0)",
         "console.log = null; console = null",
         "Object.defineProperty(process, 'stdout', {value: null}); 1",
         "JSON.stringify = null; JSON.parse = null",

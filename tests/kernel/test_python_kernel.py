@@ -397,6 +397,19 @@ def test_a_child_leaves_the_stream_non_blocking(python):
     assert len(text) == 300 * 10001 + 4 and text.endswith("end\n")
 
 
+def test_output_comes_while_any_cell_runs(python):
+    """Also when both threads woke for it."""
+    python.ok("import time")
+    for i in range(300):
+        python.begin(
+            f"print('soon {i}')\nwhile not go: time.sleep(0.001)" if i % 30 == 29 else "go = False"
+        )
+        if i % 30 == 29:
+            python.printed(f"soon {i}", seconds=10)
+            python.interrupt()
+        python.finish()
+
+
 def test_output_comes_while_a_cell_runs(python):
     python.begin("import time\nprint('soon')\ntime.sleep(30)")
     python.printed("soon", seconds=10)

@@ -27,7 +27,7 @@ const environment = process.env;
 
 const FRAMES_IN = 8; /* descriptors: the shell that starts node has made them */
 const FRAMES_OUT = 9;
-const RAW = 2;
+const RAW = 7; /* 2 as well, which a cell may close */
 
 const EXEC = 1;
 const TOOL_RESULT = 2;
@@ -113,9 +113,10 @@ function putMark() {
 /* Node's own streams on a pipe write behind the program's back: these write at once. */
 function replaceStream(name, fd) {
     const stream = new Writable({
-        decodeStrings: true,
-        write(chunk, _encoding, done) {
-            writeAll(fd, chunk);
+        decodeStrings: false,
+        write(chunk, encoding, done) {
+            const isText = typeof chunk === "string";
+            writeAll(RAW, isText ? Buffer.from(withoutOwnFrames(chunk), encoding) : chunk);
             done();
         },
     });
@@ -260,9 +261,31 @@ const DISPLAY_METHOD = Symbol.for("Jupyter.display");
 const BINARY = /^(image\/(png|jpeg|gif|webp)|application\/pdf)$/;
 const SHOW = { depth: 4, maxArrayLength: 100, maxStringLength: 100000, breakLength: 100 };
 
+/* Stacks without the kernel's own frames: those among the cell's, and all below it. */
+function withoutOwnFrames(text) {
+    if (!text.includes("werkbank-kernel.js") && !text.includes("node:in")) {
+        return text;
+    }
+    const lines = [];
+    let below = false;
+    for (const line of text.split("\n")) {
+        const frame = /^\s+at /.test(line);
+        below = frame && (below || /werkbank-kernel\.js/.test(line));
+        if (!frame || /\bcell-\d+\.js/.test(line)) {
+            below = false;
+        }
+        if (!below && !/^\s+at .*node:(internal|inspector)/.test(line)) {
+            lines.push(line);
+        } else if (line.endsWith(" {")) {
+            lines.push(`${lines.pop()} {`); /* the error's own properties follow */
+        }
+    }
+    return lines.join("\n");
+}
+
 function describe(value) {
     try {
-        return inspect(value, SHOW);
+        return withoutOwnFrames(inspect(value, SHOW));
     } catch (error) {
         return `[${typeof value} that cannot be shown: ${error?.message ?? "its inspection failed"}]`;
     }
@@ -948,27 +971,8 @@ function sourceLine(source, at) {
     return line === undefined ? "" : `${line}\n${" ".repeat(at.column)}^\n`;
 }
 
-/* The stack without the kernel's own frames: those among the cell's, and all below it. */
-function cleanStack(text) {
-    const lines = [];
-    let below = false;
-    for (const line of text.split("\n")) {
-        const frame = /^\s+at /.test(line);
-        below = frame && (below || /werkbank-kernel\.js/.test(line));
-        if (!frame || /\bcell-\d+\.js/.test(line)) {
-            below = false;
-        }
-        if (!below && !/^\s+at .*node:(internal|inspector)/.test(line)) {
-            lines.push(line);
-        } else if (line.endsWith(" {")) {
-            lines.push(`${lines.pop()} {`); /* the error's own properties follow */
-        }
-    }
-    return lines.join("\n");
-}
-
 function traceback(error, source, at) {
-    const text = cleanStack(describe(error));
+    const text = describe(error);
     return error instanceof SyntaxError && at !== undefined && !/^\s+at /m.test(text)
         ? sourceLine(source, at) + text
         : text;
@@ -1180,7 +1184,7 @@ function guardProcess() {
     process.argv = [process.execPath];
     process.execArgv = []; /* else a forked child would be a second kernel */
     replaceStream("stdout", 1);
-    replaceStream("stderr", RAW);
+    replaceStream("stderr", 2);
 }
 
 /* Names that cells use. Constants of a script, so that a cell cannot declare them again. */

@@ -133,6 +133,14 @@ def write_all(fd, data):
             select.select([], [fd], [])
 
 
+def write_frames(data):
+    try:
+        write_all(frames_out, data)
+    except OSError:  # a cell has closed it: the host sees that, says so, and ends this process
+        while True:
+            sleep(60)
+
+
 def put_frame(kind, cell, call, payload):
     global held
     if forked:
@@ -149,7 +157,7 @@ def put_frame(kind, cell, call, payload):
             if kind == RESULT and not more:
                 held = data
             else:
-                write_all(frames_out, data)
+                write_frames(data)
             if not more:
                 return
 
@@ -764,7 +772,7 @@ def read_frames():
             interval = sys.getswitchinterval()
             sys.setswitchinterval(0.0001)
             with reading:
-                if not idle:
+                if not idle and poll.poll(0):  # the main thread may have been here first
                     take_frames()
             sys.setswitchinterval(interval)
 
