@@ -474,6 +474,22 @@ def test_loops_that_go_on_after_their_interrupt(javascript):
     assert javascript.value("40 + 2") == "42"
 
 
+def test_a_cell_that_nobody_can_settle_is_not_collected(javascript):
+    code = """\
+        console.log('ready')
+        setInterval(() => { const a = []; for (let i = 0; i < 2e5; i += 1) a.push({i}) }, 1)
+        await new Promise(() => {})
+        """
+    javascript.begin(code)
+    javascript.printed("ready")
+    time.sleep(1)
+    assert javascript.outcome.done is None
+    javascript.interrupt()
+    assert javascript.finish(20).status == "interrupted"
+    time.sleep(0.5)
+    assert javascript.value("40 + 2") == "42"
+
+
 def test_a_child_is_waited_for_synchronously(javascript):
     """Node waits for it inside C++: the second interrupt comes with a signal, which the child hears."""
     javascript.ok("const kept = 7")

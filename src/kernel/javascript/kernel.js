@@ -13,6 +13,7 @@ const path = require("node:path");
 const { Writable } = require("node:stream");
 const { fileURLToPath, pathToFileURL } = require("node:url");
 const util = require("node:util");
+const { promiseHooks } = require("node:v8");
 const vm = require("node:vm");
 const { MessageChannel, Worker, receiveMessageOnPort } = require("node:worker_threads");
 
@@ -943,25 +944,52 @@ function valueOf(remote) {
     return "unserializableValue" in remote ? Number(remote.unserializableValue) : remote.value;
 }
 
+/* The promises of cells that have not ended. Node.js 24 aborts when it collects one (of a cell that
+ * awaits what nobody else has), since the inspector wants to tell. */
+const unsettled = new Set();
+
+/* Calls start(), whose first new promise is the cell's. Returns that, or undefined. */
+function catchPromise(start) {
+    let first;
+    const stop = promiseHooks.onInit((promise) => {
+        first ??= promise;
+    });
+    try {
+        start();
+    } finally {
+        stop();
+    }
+    return first;
+}
+
+function outcomeOf(error, reply) {
+    if (error !== null) {
+        return { interrupted: true, terminated: true };
+    }
+    if (reply.exceptionDetails !== undefined) {
+        const { exception, lineNumber, columnNumber } = reply.exceptionDetails;
+        const thrown = exception === undefined ? undefined : valueOf(exception);
+        return { error: thrown, at: { line: lineNumber, column: columnNumber } };
+    }
+    return { value: valueOf(reply.result) };
+}
+
 /* Evaluates; settles with {value} or {error, at}, or with {interrupted}. */
 function evaluate(id, source) {
     const expression = `${source}\n//# sourceURL=cell-${id}.js`;
+    const params = { expression, replMode: true, awaitPromise: true, objectGroup: "cell" };
     return new Promise((resolve) => {
-        session.post(
-            "Runtime.evaluate",
-            { expression, replMode: true, awaitPromise: true, objectGroup: "cell" },
-            (error, reply) => {
-                if (error !== null) {
-                    resolve({ interrupted: true, terminated: true });
-                } else if (reply.exceptionDetails !== undefined) {
-                    const { exception, lineNumber, columnNumber } = reply.exceptionDetails;
-                    const thrown = exception === undefined ? undefined : valueOf(exception);
-                    resolve({ error: thrown, at: { line: lineNumber, column: columnNumber } });
-                } else {
-                    resolve({ value: valueOf(reply.result) });
-                }
-            },
-        );
+        let ended = false;
+        let promise;
+        const end = (error, reply) => {
+            ended = true;
+            unsettled.delete(promise);
+            resolve(outcomeOf(error, reply));
+        };
+        promise = catchPromise(() => session.post("Runtime.evaluate", params, end));
+        if (!ended) {
+            unsettled.add(promise);
+        }
     });
 }
 
