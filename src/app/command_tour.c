@@ -44,6 +44,8 @@ static const struct step c_questions[] = {
      "{\"action\":\"hover\",\"file\":\"src/base/map.c\",\"line\":%d,\"symbol\":\"find_slot\"}",
      "src/base/map.c", "find_slot(map, key, hash_key(key))", false},
     {"lsp", "{\"action\":\"diagnostics\",\"file\":\"src/base/map.c\"}", NULL, NULL, false},
+    {"ast_grep", "{\"pattern\":\"free($MAP->$FIELD)\",\"language\":\"c\",\"path\":\"src/base\"}",
+     NULL, NULL, false},
 };
 
 static const struct step c_changes[] = {
@@ -77,6 +79,14 @@ static const struct step python_steps[] = {
     {"lsp_rename",
      "{\"file\":\"shop/price.py\",\"line\":%d,\"symbol\":\"with_tax\",\"new_name\":\"taxed\"}",
      "shop/price.py", "def with_tax", false},
+    {"ast_edit",
+     "{\"pattern\":\"Price($CENTS)\",\"rewrite\":\"Price(cents=$CENTS)\",\"language\":\"python\"}",
+     NULL, NULL, false},
+    {"resolve", "{\"edit_id\":\"edit_1\",\"action\":\"accept\"}", NULL, NULL, false},
+    {"eval",
+     "{\"code\":\"from shop.price import Price\\nPrice(500).taxed(19)\",\"description\":\"use the "
+     "renamed method in a cell\"}",
+     NULL, NULL, false},
 };
 
 static const struct step typescript_steps[] = {
@@ -241,7 +251,7 @@ static int run_steps(struct wb_arena *arena, struct wb_host *host, const char *w
 {
     const struct wb_run_options options = {
         .workspace = workspace,
-        .allow = stage->copied != NULL ? WB_TIER_WRITE : WB_TIER_READ,
+        .allow = stage->copied != NULL ? WB_TIER_EXEC : WB_TIER_READ,
     };
     struct wb_run *run = wb_run_open(host, &options, err);
     if (run == NULL) {
