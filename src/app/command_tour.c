@@ -87,6 +87,13 @@ static const struct step python_steps[] = {
      "{\"code\":\"from shop.price import Price\\nPrice(500).taxed(19)\",\"description\":\"use the "
      "renamed method in a cell\"}",
      NULL, NULL, false},
+    {"debug", "{\"operation\":\"breakpoints\",\"file\":\"shop/price.py\",\"lines\":[%d]}",
+     "shop/price.py", "return Price(", false},
+    {"debug", "{\"operation\":\"launch\",\"program\":\"shop\",\"mode\":\"module\"}", NULL, NULL,
+     false},
+    {"debug", "{\"operation\":\"evaluate\",\"expression\":\"self.cents * percent\"}", NULL, NULL,
+     false},
+    {"debug", "{\"operation\":\"continue\"}", NULL, NULL, false},
 };
 
 static const struct step typescript_steps[] = {
@@ -115,8 +122,8 @@ static const struct stage stages[] = {
      WB_COUNT(c_questions)},
     {"C, a copy of src/base: changes", "src/base", "", "-Isrc\n-D_GNU_SOURCE\n", c_changes,
      WB_COUNT(c_changes)},
-    {"Python, a copy of examples/python, with pyright", "examples/python", "examples/python/", NULL,
-     python_steps, WB_COUNT(python_steps)},
+    {"Python, a copy of examples/python, with pyright and debugpy", "examples/python",
+     "examples/python/", NULL, python_steps, WB_COUNT(python_steps)},
     {"TypeScript, a copy of examples/typescript, with typescript-language-server",
      "examples/typescript", "examples/typescript/", NULL, typescript_steps,
      WB_COUNT(typescript_steps)},
