@@ -1,17 +1,11 @@
 /* args: from JSON to a C structure along a table, with the sentence for whatever does not fit.
  *
- * Knows no tool: what it says, it takes from the table. Schema and help are in args_print.c. */
-#include "run/args.h"
-
+ * Knows no tool: what it says, it takes from the table. What one choice needs and takes besides is
+ * checked in args_rules.c; schema and help are in args_print.c. */
 #include <assert.h>
 
+#include "run/args_private.h"
 #include "run/nearest.h"
-
-struct decoder {
-    struct wb_arena *arena;
-    const char *tool_name;
-    struct wb_error *err;
-};
 
 /* What a value must be, for sentences. */
 static const char *const expected[] = {
@@ -58,21 +52,8 @@ static char *quoted_list(struct wb_arena *arena, const char *const *names, size_
     return list;
 }
 
-/* " (the file to read)" */
-static const char *doc_of(struct wb_arena *arena, const struct wb_arg *arg)
-{
-    struct wb_span doc = wb_span(arg->doc);
-    if (doc.len == 0) {
-        return "";
-    }
-    if (doc.ptr[doc.len - 1] == '.') {
-        doc.len--;
-    }
-    return wb_arena_printf(arena, " (" WB_SPAN_FMT ")", WB_SPAN_ARG(doc));
-}
-
-static int unknown_key(struct decoder *d, const char *prefix, const struct wb_arg *table, size_t n,
-                       const char *key)
+static int unknown_key(struct wb_args_decoder *d, const char *prefix, const struct wb_arg *table,
+                       size_t n, const char *key)
 {
     const char **known = wb_arena_alloc_array(d->arena, n + 1, sizeof(*known));
     for (size_t i = 0; i < n; i++) {
@@ -93,8 +74,8 @@ static int unknown_key(struct decoder *d, const char *prefix, const struct wb_ar
                         d->tool_name, prefix, key, quoted_list(d->arena, known, n));
 }
 
-static int check_keys(struct decoder *d, const char *prefix, const struct wb_arg *table, size_t n,
-                      const struct wb_json *json)
+static int check_keys(struct wb_args_decoder *d, const char *prefix, const struct wb_arg *table,
+                      size_t n, const struct wb_json *json)
 {
     for (struct wb_json_iter it = wb_json_iter(json); wb_json_next(&it);) {
         size_t i = 0;
@@ -109,7 +90,8 @@ static int check_keys(struct decoder *d, const char *prefix, const struct wb_arg
 }
 
 /* A hint for the mistakes that models make most. */
-static const char *type_hint(struct decoder *d, enum wb_arg_kind kind, const struct wb_json *value)
+static const char *type_hint(struct wb_args_decoder *d, enum wb_arg_kind kind,
+                             const struct wb_json *value)
 {
     int64_t number;
     struct wb_span text = wb_json_span(value);
@@ -126,7 +108,7 @@ static const char *type_hint(struct decoder *d, enum wb_arg_kind kind, const str
     return "";
 }
 
-static int wrong_type(struct decoder *d, const char *name, enum wb_arg_kind kind,
+static int wrong_type(struct wb_args_decoder *d, const char *name, enum wb_arg_kind kind,
                       const struct wb_json *value)
 {
     if (kind == WB_ARG_INT && wb_json_type(value) == WB_JSON_NUMBER) {
@@ -138,8 +120,8 @@ static int wrong_type(struct decoder *d, const char *name, enum wb_arg_kind kind
                         name, expected[kind], describe(value), type_hint(d, kind, value));
 }
 
-static int check_range(struct decoder *d, const char *name, const struct wb_arg *arg, int64_t value,
-                       const char *unit)
+static int check_range(struct wb_args_decoder *d, const char *name, const struct wb_arg *arg,
+                       int64_t value, const char *unit)
 {
     if (value >= arg->min && (arg->max == 0 || value <= arg->max)) {
         return 0;
@@ -154,7 +136,7 @@ static int check_range(struct decoder *d, const char *name, const struct wb_arg 
                         (long long)value, unit, (long long)arg->min, (long long)arg->max);
 }
 
-static int decode_string(struct decoder *d, const char *name, const struct wb_arg *arg,
+static int decode_string(struct wb_args_decoder *d, const char *name, const struct wb_arg *arg,
                          const struct wb_json *value, struct wb_span *ret)
 {
     struct wb_span text = wb_json_span(value);
@@ -168,7 +150,7 @@ static int decode_string(struct decoder *d, const char *name, const struct wb_ar
     return 0;
 }
 
-static int decode_path(struct decoder *d, const char *name, const struct wb_arg *arg,
+static int decode_path(struct wb_args_decoder *d, const char *name, const struct wb_arg *arg,
                        const struct wb_json *value, struct wb_span *ret)
 {
     struct wb_span path = {0};
@@ -177,7 +159,7 @@ static int decode_path(struct decoder *d, const char *name, const struct wb_arg 
     }
     if (path.len == 0) {
         return wb_error_set(d->err, WB_ERROR_INVALID, "%s: `%s` is empty%s", d->tool_name, name,
-                            doc_of(d->arena, arg));
+                            wb_args_doc_of(d->arena, arg));
     }
     if (memchr(path.ptr, '\0', path.len) != NULL) {
         return wb_error_set(d->err, WB_ERROR_INVALID, "%s: `%s` has a NUL byte; no path has one",
@@ -198,7 +180,7 @@ static int decode_path(struct decoder *d, const char *name, const struct wb_arg 
     return 0;
 }
 
-static int decode_int(struct decoder *d, const char *name, const struct wb_arg *arg,
+static int decode_int(struct wb_args_decoder *d, const char *name, const struct wb_arg *arg,
                       const struct wb_json *value, int64_t *ret)
 {
     int64_t number;
@@ -212,7 +194,7 @@ static int decode_int(struct decoder *d, const char *name, const struct wb_arg *
     return 0;
 }
 
-static int decode_bool(struct decoder *d, const char *name, const struct wb_arg *arg,
+static int decode_bool(struct wb_args_decoder *d, const char *name, const struct wb_arg *arg,
                        const struct wb_json *value, bool *ret)
 {
     if (wb_json_type(value) != WB_JSON_BOOL) {
@@ -222,7 +204,7 @@ static int decode_bool(struct decoder *d, const char *name, const struct wb_arg 
     return 0;
 }
 
-static int decode_maybe(struct decoder *d, const char *name, const struct wb_arg *arg,
+static int decode_maybe(struct wb_args_decoder *d, const char *name, const struct wb_arg *arg,
                         const struct wb_json *value, int *ret)
 {
     bool is_true = false;
@@ -233,7 +215,7 @@ static int decode_maybe(struct decoder *d, const char *name, const struct wb_arg
     return 0;
 }
 
-static int decode_enum(struct decoder *d, const char *name, const struct wb_arg *arg,
+static int decode_enum(struct wb_args_decoder *d, const char *name, const struct wb_arg *arg,
                        const struct wb_json *value, int *ret)
 {
     struct wb_span text = wb_json_span(value);
@@ -254,8 +236,9 @@ static int decode_enum(struct decoder *d, const char *name, const struct wb_arg 
                         near != NULL ? "`? " : "", quoted_list(d->arena, arg->choices, n));
 }
 
-static int decode_strings(struct decoder *d, const char *name, const struct wb_arg *arg,
-                          const struct wb_json *value, struct wb_arg_list *ret)
+/* A list of zeroed items. */
+static int begin_list(struct wb_args_decoder *d, const char *name, const struct wb_arg *arg,
+                      const struct wb_json *value, size_t item_bytes, struct wb_arg_list *ret)
 {
     size_t count = wb_json_count(value);
     if (wb_json_type(value) != WB_JSON_ARRAY) {
@@ -264,7 +247,17 @@ static int decode_strings(struct decoder *d, const char *name, const struct wb_a
     if (check_range(d, name, arg, (int64_t)count, " items long") != 0) {
         return -1;
     }
-    struct wb_span *items = wb_arena_alloc_array(d->arena, count, sizeof(*items));
+    *ret = (struct wb_arg_list){wb_arena_alloc_array(d->arena, count, item_bytes), count};
+    return 0;
+}
+
+static int decode_strings(struct wb_args_decoder *d, const char *name, const struct wb_arg *arg,
+                          const struct wb_json *value, struct wb_arg_list *ret)
+{
+    if (begin_list(d, name, arg, value, sizeof(struct wb_span), ret) != 0) {
+        return -1;
+    }
+    struct wb_span *items = ret->items;
     for (struct wb_json_iter it = wb_json_iter(value); wb_json_next(&it);) {
         items[it.index] = wb_json_span(it.value);
         if (items[it.index].ptr == NULL) {
@@ -272,33 +265,27 @@ static int decode_strings(struct decoder *d, const char *name, const struct wb_a
                               WB_ARG_STRING, it.value);
         }
     }
-    *ret = (struct wb_arg_list){items, count};
     return 0;
 }
 
-static int decode_ints(struct decoder *d, const char *name, const struct wb_arg *arg,
+static int decode_ints(struct wb_args_decoder *d, const char *name, const struct wb_arg *arg,
                        const struct wb_json *value, struct wb_arg_list *ret)
 {
     static const struct wb_arg positive = {.kind = WB_ARG_INT, .min = 1};
-    size_t count = wb_json_count(value);
-    if (wb_json_type(value) != WB_JSON_ARRAY) {
-        return wrong_type(d, name, arg->kind, value);
-    }
-    if (check_range(d, name, arg, (int64_t)count, " items long") != 0) {
+    if (begin_list(d, name, arg, value, sizeof(int64_t), ret) != 0) {
         return -1;
     }
-    int64_t *items = wb_arena_alloc_array(d->arena, count, sizeof(*items));
+    int64_t *items = ret->items;
     for (struct wb_json_iter it = wb_json_iter(value); wb_json_next(&it);) {
         if (decode_int(d, wb_arena_printf(d->arena, "%s[%zu]", name, it.index), &positive, it.value,
                        &items[it.index]) != 0) {
             return -1;
         }
     }
-    *ret = (struct wb_arg_list){items, count};
     return 0;
 }
 
-static int decode_object(struct decoder *d, const char *name, const struct wb_arg *arg,
+static int decode_object(struct wb_args_decoder *d, const char *name, const struct wb_arg *arg,
                          const struct wb_json *value, const struct wb_json **ret)
 {
     if (wb_json_type(value) != WB_JSON_OBJECT) {
@@ -314,20 +301,16 @@ static int decode_object(struct decoder *d, const char *name, const struct wb_ar
     return 0;
 }
 
-static int decode_table(struct decoder *d, const char *prefix, const struct wb_arg *table, size_t n,
-                        const struct wb_json *json, char *base);
+static int decode_table(struct wb_args_decoder *d, const char *prefix, const struct wb_arg *table,
+                        size_t n, const struct wb_json *json, char *base);
 
-static int decode_objects(struct decoder *d, const char *name, const struct wb_arg *arg,
+static int decode_objects(struct wb_args_decoder *d, const char *name, const struct wb_arg *arg,
                           const struct wb_json *value, struct wb_arg_list *ret)
 {
-    size_t count = wb_json_count(value);
-    if (wb_json_type(value) != WB_JSON_ARRAY) {
-        return wrong_type(d, name, arg->kind, value);
-    }
-    if (check_range(d, name, arg, (int64_t)count, " items long") != 0) {
+    if (begin_list(d, name, arg, value, arg->item_bytes, ret) != 0) {
         return -1;
     }
-    char *items = wb_arena_alloc_array(d->arena, count, arg->item_bytes);
+    char *items = ret->items;
     for (struct wb_json_iter it = wb_json_iter(value); wb_json_next(&it);) {
         const char *item = wb_arena_printf(d->arena, "%s[%zu]", name, it.index);
         if (wb_json_type(it.value) != WB_JSON_OBJECT) {
@@ -339,11 +322,10 @@ static int decode_objects(struct decoder *d, const char *name, const struct wb_a
             return -1;
         }
     }
-    *ret = (struct wb_arg_list){items, count};
     return 0;
 }
 
-static int decode_value(struct decoder *d, const char *name, const struct wb_arg *arg,
+static int decode_value(struct wb_args_decoder *d, const char *name, const struct wb_arg *arg,
                         const struct wb_json *value, void *field)
 {
     switch (arg->kind) {
@@ -386,8 +368,8 @@ static void set_otherwise(const struct wb_arg *arg, void *field)
     }
 }
 
-static int decode_table(struct decoder *d, const char *prefix, const struct wb_arg *table, size_t n,
-                        const struct wb_json *json, char *base)
+static int decode_table(struct wb_args_decoder *d, const char *prefix, const struct wb_arg *table,
+                        size_t n, const struct wb_json *json, char *base)
 {
     if (check_keys(d, prefix, table, n, json) != 0) {
         return -1;
@@ -404,99 +386,8 @@ static int decode_table(struct decoder *d, const char *prefix, const struct wb_a
             }
         } else if (arg->required) {
             return wb_error_set(d->err, WB_ERROR_INVALID, "%s: `%s` is missing%s", d->tool_name,
-                                name, doc_of(d->arena, arg));
+                                name, wb_args_doc_of(d->arena, arg));
         }
-    }
-    return 0;
-}
-
-/* Is the word among the words of the list, which spaces and bars divide? */
-static bool has_word(const char *list, const char *word)
-{
-    size_t len = strlen(word);
-    for (const char *at = list; at != NULL && *at != '\0';) {
-        size_t here = strcspn(at, " |");
-        if (here == len && memcmp(at, word, len) == 0) {
-            return true;
-        }
-        at += here;
-        at += strspn(at, " |");
-    }
-    return false;
-}
-
-static const struct wb_arg *find_arg(const struct wb_args *args, struct wb_span key)
-{
-    for (size_t i = 0; i < args->n; i++) {
-        if (wb_span_is(key, args->table[i].key)) {
-            return &args->table[i];
-        }
-    }
-    assert(!"a rule names keys of its table");
-    return NULL;
-}
-
-/* One need: "file", or "query|file" for one of the two. */
-static int check_need(struct decoder *d, const struct wb_args *args, const char *selector,
-                      const struct wb_arg_rule *rule, struct wb_span need,
-                      const struct wb_json *json)
-{
-    const struct wb_arg *first = NULL;
-    char *names = NULL;
-    while (need.len > 0) {
-        size_t bar = wb_span_find(need, WB_SPAN("|"), 0);
-        struct wb_span key = {need.ptr, WB_MIN(bar, need.len)};
-        const struct wb_arg *arg = find_arg(args, key);
-        if (!wb_json_is_null(wb_json_get(json, arg->key))) {
-            return 0;
-        }
-        names = first == NULL ? wb_arena_printf(d->arena, "`%s`", arg->key)
-                              : wb_arena_printf(d->arena, "%s or `%s`", names, arg->key);
-        first = first == NULL ? arg : first;
-        need.ptr += WB_MIN(key.len + 1, need.len);
-        need.len -= WB_MIN(key.len + 1, need.len);
-    }
-    return wb_error_set(d->err, WB_ERROR_INVALID, "%s: %s `%s` needs %s%s", d->tool_name, selector,
-                        rule->choice, names, first != NULL ? doc_of(d->arena, first) : "");
-}
-
-static int check_taken(struct decoder *d, const struct wb_args *args, const char *selector,
-                       const struct wb_arg_rule *rule, const struct wb_json *json)
-{
-    for (struct wb_json_iter it = wb_json_iter(json); wb_json_next(&it);) {
-        bool taken = wb_str_equal(it.key, selector) || has_word(rule->needs, it.key) ||
-                     has_word(rule->takes, it.key) || find_arg(args, wb_span(it.key))->required;
-        if (!taken && !wb_json_is_null(it.value)) {
-            return wb_error_set(d->err, WB_ERROR_INVALID,
-                                "%s: %s `%s` does not take `%s`; leave it out", d->tool_name,
-                                selector, rule->choice, it.key);
-        }
-    }
-    return 0;
-}
-
-static int check_rules(struct decoder *d, const struct wb_args *args, const struct wb_json *json,
-                       const char *base)
-{
-    const struct wb_arg *selector = args->table;
-    while (selector->kind != WB_ARG_ENUM) {
-        selector++;
-    }
-    int choice = *(const int *)(base + selector->offset);
-    for (size_t i = 0; i < args->n_rules; i++) {
-        const struct wb_arg_rule *rule = &args->rules[i];
-        if (choice < 0 || !wb_str_equal(rule->choice, selector->choices[choice])) {
-            continue;
-        }
-        for (const char *at = rule->needs; at != NULL && *at != '\0';) {
-            struct wb_span need = {at, strcspn(at, " ")};
-            if (check_need(d, args, selector->key, rule, need, json) != 0) {
-                return -1;
-            }
-            at += need.len;
-            at += strspn(at, " ");
-        }
-        return check_taken(d, args, selector->key, rule, json);
     }
     return 0;
 }
@@ -504,7 +395,7 @@ static int check_rules(struct decoder *d, const struct wb_args *args, const stru
 int wb_args_decode(struct wb_arena *arena, const struct wb_args *args, const char *tool_name,
                    const struct wb_json *json, void **ret, struct wb_error *err)
 {
-    struct decoder d = {arena, tool_name, err};
+    struct wb_args_decoder d = {arena, tool_name, err};
     char *base = wb_arena_alloc(arena, args->bytes > 0 ? args->bytes : 1);
     if (wb_json_type(json) != WB_JSON_OBJECT) {
         return wb_error_set(err, WB_ERROR_INVALID,
@@ -514,7 +405,7 @@ int wb_args_decode(struct wb_arena *arena, const struct wb_args *args, const cha
     if (decode_table(&d, "", args->table, args->n, json, base) != 0) {
         return -1;
     }
-    if (args->n_rules > 0 && check_rules(&d, args, json, base) != 0) {
+    if (args->n_rules > 0 && wb_args_check_rules(&d, args, json, base) != 0) {
         return -1;
     }
     *ret = base;

@@ -26,22 +26,6 @@ struct stage {
     struct wb_error first_error;
 };
 
-static int write_content(int fd, struct wb_span content)
-{
-    while (content.len != 0) {
-        ssize_t n = write(fd, content.ptr, content.len);
-        if (n < 0 && errno == EINTR) {
-            continue;
-        }
-        if (n < 0) {
-            return -1;
-        }
-        content.ptr += n;
-        content.len -= (size_t)n;
-    }
-    return 0;
-}
-
 static int copy_attribute(const char *from, const char *name, int to_fd)
 {
     WB_AUTO(wb_free_p) char *value = wb_alloc(ATTRIBUTE_BYTES_MAX);
@@ -92,7 +76,7 @@ static int copy_owner_and_mode(const char *from, int to_fd)
 
 static int fill_temp(int fd, const struct wb_commit_temp *temp)
 {
-    if (write_content(fd, temp->content) != 0) {
+    if (wb_file_write_all(fd, temp->content) != 0) {
         return -1;
     }
     if (temp->like != NULL && copy_owner_and_mode(temp->like, fd) != 0) {

@@ -82,19 +82,9 @@ static int write_in_place(const char *path, struct wb_span content, struct wb_er
     if (fd < 0) {
         return wb_error_errno(err, errno, "Cannot write %s", path);
     }
-    int failed = 0;
-    size_t done = 0;
-    while (done < content.len && failed == 0) {
-        ssize_t n = pwrite(fd, content.ptr + done, content.len - done, (off_t)done);
-        if (n >= 0) {
-            done += (size_t)n;
-        } else if (errno != EINTR) {
-            failed = errno;
-        }
-    }
-    if (failed == 0 && (ftruncate(fd, (off_t)content.len) != 0 || fsync(fd) != 0)) {
-        failed = errno;
-    }
+    bool good = wb_file_write_all(fd, content) == 0 && ftruncate(fd, (off_t)content.len) == 0 &&
+                fsync(fd) == 0;
+    int failed = good ? 0 : errno;
     close(fd);
     return failed == 0 ? 0 : wb_error_errno(err, failed, "Cannot write %s", path);
 }

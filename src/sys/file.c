@@ -161,7 +161,7 @@ size_t wb_file_bom(struct wb_span content)
     return content.len >= 3 && memcmp(content.ptr, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
 }
 
-static int write_all(int fd, struct wb_span content)
+int wb_file_write_all(int fd, struct wb_span content)
 {
     while (content.len != 0) {
         ssize_t n = write(fd, content.ptr, content.len);
@@ -184,7 +184,7 @@ int wb_file_write_private(const char *path, struct wb_span content, struct wb_er
     if (fd < 0) {
         return wb_error_errno(err, errno, "Cannot write %s", path);
     }
-    if (write_all(fd, content) != 0 || fsync(fd) != 0 || rename(beside, path) != 0) {
+    if (wb_file_write_all(fd, content) != 0 || fsync(fd) != 0 || rename(beside, path) != 0) {
         int reason = errno;
         unlink(beside);
         return wb_error_errno(err, reason, "Cannot write %s", path);

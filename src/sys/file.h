@@ -37,6 +37,9 @@ enum wb_line_end wb_file_line_end(struct wb_span content);
 /* Length of a UTF-8 byte order mark in front: 3 or 0. */
 size_t wb_file_bom(struct wb_span content);
 
+/* Writes all of it, however often the kernel takes a part or is interrupted. -1: errno says why. */
+WB_MUST_CHECK int wb_file_write_all(int fd, struct wb_span content);
+
 /* Writes a private file of the program itself (state, trust, spill), beside and renamed. Not for
  * files of the workspace: those go through sys/commit.h. */
 WB_MUST_CHECK int wb_file_write_private(const char *path, struct wb_span content,

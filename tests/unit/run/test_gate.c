@@ -69,7 +69,8 @@ static int write_other(struct wb_call *call, const void *args, struct wb_result 
 {
     (void)args;
     const char *path = wb_path_join(call->arena, wb_run_workspace(call->run), "secrets/found.c");
-    const struct wb_commit_op op = {.kind = WB_COMMIT_WRITE, .path = path, .new_content = WB_SPAN("x")};
+    const struct wb_commit_op op = {
+        .kind = WB_COMMIT_WRITE, .path = path, .new_content = WB_SPAN("x")};
     return wb_call_write(call, &op, 1, result, err);
 }
 
