@@ -39,6 +39,21 @@ static inline void scratch_done(struct scratch *s)
     wb_arena_done(&s->arena);
 }
 
+/* The fixture of a test whose state is the folder alone. */
+static inline int scratch_set_up(void **state)
+{
+    static struct scratch s;
+    scratch_init(&s);
+    *state = &s;
+    return 0;
+}
+
+static inline int scratch_tear_down(void **state)
+{
+    scratch_done(*state);
+    return 0;
+}
+
 static inline const char *scratch_path(struct scratch *s, const char *relative)
 {
     return wb_path_join(&s->arena, s->folder, relative);

@@ -12,6 +12,22 @@
 
 #include <cmocka.h>
 
+struct wb_loop *loop;
+
+int loop_set_up(void **state)
+{
+    (void)state;
+    loop = wb_loop_new();
+    return 0;
+}
+
+int loop_tear_down(void **state)
+{
+    (void)state;
+    wb_loop_free(loop);
+    return 0;
+}
+
 void listener_init(struct listener *listener)
 {
     *listener = (struct listener){0};
@@ -65,8 +81,8 @@ static void on_exit_of_child(void *ctx, const struct wb_child_status *status)
     pthread_mutex_unlock(&listener->lock);
 }
 
-struct wb_child *start_mode(struct wb_loop *loop, struct listener *listener, const char *mode,
-                            const char *arg, const struct wb_child_options *extra)
+struct wb_child *start_mode(struct listener *listener, const char *mode, const char *arg,
+                            const struct wb_child_options *extra)
 {
     const char *const argv[] = {CHILD_PROGRAM, mode, arg, NULL};
     struct wb_child_options options = extra != NULL ? *extra : (struct wb_child_options){0};

@@ -7,6 +7,10 @@
 #include "base/clock.h"
 #include "sys/child.h"
 
+extern struct wb_loop *loop; /* of the group's fixture */
+int loop_set_up(void **state);
+int loop_tear_down(void **state);
+
 #define LONG_MS 60000 /* longer than anything here takes; a test that waits for it has failed */
 
 /* What a child says, and that it has ended. */
@@ -25,8 +29,8 @@ bool listener_await(struct listener *listener, const char *words);
 
 /* Starts child_program in a mode, with its output going to the listener. Never NULL. The extra
  * options are kept where they are set. */
-struct wb_child *start_mode(struct wb_loop *loop, struct listener *listener, const char *mode,
-                            const char *arg, const struct wb_child_options *extra);
+struct wb_child *start_mode(struct listener *listener, const char *mode, const char *arg,
+                            const struct wb_child_options *extra);
 
 /* A value for the environment variable WB_TEST_MARK that nobody else has. */
 char *new_mark(void);

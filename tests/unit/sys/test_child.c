@@ -16,22 +16,6 @@
 #include "base/limits.h"
 #include "processes.h"
 
-static struct wb_loop *loop;
-
-static int set_up(void **state)
-{
-    (void)state;
-    loop = wb_loop_new();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    wb_loop_free(loop);
-    return 0;
-}
-
 static struct wb_child_status await_exit(struct wb_child *child)
 {
     struct wb_child_status status = {0};
@@ -115,7 +99,7 @@ static void ends_are_told(void **state)
         struct listener listener;
         WB_AUTO(wb_text_done) struct wb_text words = {0};
         listener_init(&listener);
-        struct wb_child *child = start_mode(loop, &listener, rows[i].mode, rows[i].arg, NULL);
+        struct wb_child *child = start_mode(&listener, rows[i].mode, rows[i].arg, NULL);
         struct wb_child_status status = await_exit(child);
         wb_child_free(child);
         wb_child_describe(&status, &words);
@@ -136,7 +120,7 @@ static void expect_output(const char *mode, const char *arg, const struct wb_chi
 {
     struct listener listener;
     listener_init(&listener);
-    struct wb_child *child = start_mode(loop, &listener, mode, arg, extra);
+    struct wb_child *child = start_mode(&listener, mode, arg, extra);
     assert_true(await_exit(child).exited);
     wb_child_free(child);
     assert_string_equal(wb_text_cstr(&listener.out), expected);
@@ -203,7 +187,7 @@ static void host_without_standard_descriptors(void **state)
     }
     struct listener listener;
     listener_init(&listener);
-    struct wb_child *child = start_mode(loop, &listener, "cat", NULL, NULL);
+    struct wb_child *child = start_mode(&listener, "cat", NULL, NULL);
     struct wb_span word = WB_SPAN("through");
     struct wb_error err;
     int written = wb_child_write(child, &word, 1, &err);
@@ -235,7 +219,7 @@ static void ten_megabytes_each_way(void **state)
         bytes[i] = (char)(i * 2654435761u >> 13);
     }
     listener_init(&listener);
-    struct wb_child *child = start_mode(loop, &listener, "cat", NULL, NULL);
+    struct wb_child *child = start_mode(&listener, "cat", NULL, NULL);
     for (size_t at = 0; at < len; at += WB_MIB) {
         struct wb_span part = {bytes + at, WB_MIB};
         assert_int_equal(wb_child_write(child, &part, 1, &err), 0);
@@ -255,7 +239,7 @@ static void expect_tail(const char *mode, const char *arg, bool merged, const ch
     struct wb_child_options options = {.stderr_to_stdout = merged};
     struct listener listener;
     listener_init(&listener);
-    struct wb_child *child = start_mode(loop, &listener, mode, arg, &options);
+    struct wb_child *child = start_mode(&listener, mode, arg, &options);
     await_exit(child);
     wb_child_stderr_tail(child, &tail);
     wb_child_free(child);
@@ -308,7 +292,7 @@ static void ladder_ends_at_the_first_rung_that_works(void **state)
         struct listener listener;
         struct wb_child_status status;
         listener_init(&listener);
-        struct wb_child *child = start_mode(loop, &listener, rows[i].mode, NULL, NULL);
+        struct wb_child *child = start_mode(&listener, rows[i].mode, NULL, NULL);
         assert_true(strcmp(rows[i].mode, "cat") == 0 || listener_await(&listener, "ready"));
         assert_true(wb_child_stop(child, rows[i].eof_ms, rows[i].term_ms));
         assert_true(wb_child_stop(child, 0, 0));
@@ -326,7 +310,7 @@ static void signals_reach_the_process(void **state)
     struct listener listener;
     (void)state;
     listener_init(&listener);
-    struct wb_child *child = start_mode(loop, &listener, "wait", NULL, NULL);
+    struct wb_child *child = start_mode(&listener, "wait", NULL, NULL);
     assert_true(listener_await(&listener, "ready"));
     wb_child_signal(child, SIGUSR1, false);
     assert_int_equal(await_exit(child).signal, SIGUSR1);
@@ -342,7 +326,7 @@ static void signals_may_come_too_late(void **state)
     for (int i = 0; i < 100; i++) {
         struct listener listener;
         listener_init(&listener);
-        struct wb_child *child = start_mode(loop, &listener, "exit", "5", NULL);
+        struct wb_child *child = start_mode(&listener, "exit", "5", NULL);
         while (!wb_child_ended(child)) {
             wb_child_signal(child, SIGCONT, false);
         }
@@ -360,7 +344,7 @@ static void writing_to_what_has_ended_is_refused(void **state)
     (void)state;
     signal(SIGPIPE, SIG_DFL);
     listener_init(&listener);
-    struct wb_child *child = start_mode(loop, &listener, "close-stdin", NULL, NULL);
+    struct wb_child *child = start_mode(&listener, "close-stdin", NULL, NULL);
     assert_true(listener_await(&listener, "closed"));
     assert_int_equal(wb_child_write(child, &word, 1, &err), -1);
     assert_int_equal(err.code, WB_ERROR_CLOSED);
@@ -384,7 +368,7 @@ static void waits_end_by_deadline_and_cancel(void **state)
     (void)state;
     listener_init(&listener);
     wb_cancel_init(&cancel);
-    struct wb_child *child = start_mode(loop, &listener, "wait", NULL, NULL);
+    struct wb_child *child = start_mode(&listener, "wait", NULL, NULL);
     assert_false(wb_child_wait(child, wb_clock_deadline(10), NULL, &status));
     pthread_create(&thread, NULL, fire_soon, &cancel);
     assert_false(wb_child_wait(child, WB_NEVER, &cancel, &status));
@@ -404,7 +388,7 @@ static void *start_many(void *ctx)
     for (int i = 0; i < STARTS; i++) {
         struct listener listener;
         listener_init(&listener);
-        struct wb_child *child = start_mode(loop, &listener, "cat", NULL, NULL);
+        struct wb_child *child = start_mode(&listener, "cat", NULL, NULL);
         struct wb_span word = WB_SPAN("echo");
         struct wb_error err;
         assert_int_equal(wb_child_write(child, &word, 1, &err), 0);
@@ -440,7 +424,7 @@ static void many_starts_leak_nothing(void **state)
     for (int i = 0; i < 500; i++) {
         struct listener listener;
         listener_init(&listener);
-        struct wb_child *child = start_mode(loop, &listener, "exit", "0", NULL);
+        struct wb_child *child = start_mode(&listener, "exit", "0", NULL);
         if (i % 2 == 0) {
             await_exit(child);
         }
@@ -471,5 +455,5 @@ int main(void)
         cmocka_unit_test(threads_start_at_once),
         cmocka_unit_test(many_starts_leak_nothing),
     };
-    return cmocka_run_group_tests_name("child", tests, set_up, tear_down);
+    return cmocka_run_group_tests_name("child", tests, loop_set_up, loop_tear_down);
 }

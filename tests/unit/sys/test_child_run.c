@@ -15,22 +15,6 @@
 #include "base/limits.h"
 #include "processes.h"
 
-static struct wb_loop *loop;
-
-static int set_up(void **state)
-{
-    (void)state;
-    loop = wb_loop_new();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    wb_loop_free(loop);
-    return 0;
-}
-
 static int run_mode(const char *mode, const char *arg, struct wb_child_run run,
                     struct wb_child_output *ret, struct wb_error *err)
 {
@@ -223,5 +207,5 @@ int main(void)
         cmocka_unit_test(cancel_stops_it),
         cmocka_unit_test(failed_start_is_an_error),
     };
-    return cmocka_run_group_tests_name("child_run", tests, set_up, tear_down);
+    return cmocka_run_group_tests_name("child_run", tests, loop_set_up, loop_tear_down);
 }

@@ -7,20 +7,6 @@
 
 #include "../scratch.h"
 
-static int set_up(void **state)
-{
-    static struct scratch s;
-    scratch_init(&s);
-    *state = &s;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    scratch_done(*state);
-    return 0;
-}
-
 static void test_kind(void **state)
 {
     struct scratch *s = *state;
@@ -132,12 +118,12 @@ static void test_write_private(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_kind, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_read, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_read_refuses, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_read_unknown_size, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_kind, scratch_set_up, scratch_tear_down),
+        cmocka_unit_test_setup_teardown(test_read, scratch_set_up, scratch_tear_down),
+        cmocka_unit_test_setup_teardown(test_read_refuses, scratch_set_up, scratch_tear_down),
+        cmocka_unit_test_setup_teardown(test_read_unknown_size, scratch_set_up, scratch_tear_down),
         cmocka_unit_test(test_text_facts),
-        cmocka_unit_test_setup_teardown(test_write_private, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_write_private, scratch_set_up, scratch_tear_down),
     };
     return cmocka_run_group_tests_name("file", tests, NULL, NULL);
 }

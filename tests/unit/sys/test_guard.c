@@ -20,22 +20,6 @@
 #define HOST_DEATHS 20
 #define HOST_DEAD_LIMIT_MS 3000 /* the promise; the guard itself needs 0.8 s */
 
-static struct wb_loop *loop;
-
-static int set_up(void **state)
-{
-    (void)state;
-    loop = wb_loop_new();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    wb_loop_free(loop);
-    return 0;
-}
-
 struct marked {
     char *mark, *entry;
     const char *env[2];
@@ -52,7 +36,7 @@ static void start_marked(struct marked *marked, const char *mode, const char *ar
     marked->env[1] = NULL;
     listener_init(&marked->listener);
     struct wb_child_options options = {.env = marked->env, .memory_bytes = memory_bytes};
-    marked->child = start_mode(loop, &marked->listener, mode, arg, &options);
+    marked->child = start_mode(&marked->listener, mode, arg, &options);
 }
 
 static void finish_marked(struct marked *marked)
@@ -257,5 +241,5 @@ int main(void)
         cmocka_unit_test(nothing_survives_a_killed_host_that_forked),
         cmocka_unit_test(nothing_survives_a_host_that_became_another_program),
     };
-    return cmocka_run_group_tests_name("guard", tests, set_up, tear_down);
+    return cmocka_run_group_tests_name("guard", tests, loop_set_up, loop_tear_down);
 }

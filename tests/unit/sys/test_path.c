@@ -8,20 +8,6 @@
 #include "../scratch.h"
 #include "sys/path.h"
 
-static int set_up(void **state)
-{
-    static struct scratch s;
-    scratch_init(&s);
-    *state = &s;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    scratch_done(*state);
-    return 0;
-}
-
 static void test_join(void **state)
 {
     struct scratch *s = *state;
@@ -292,17 +278,18 @@ static void test_make_folders(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_join, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_normalize, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_parts, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_join, scratch_set_up, scratch_tear_down),
+        cmocka_unit_test_setup_teardown(test_normalize, scratch_set_up, scratch_tear_down),
+        cmocka_unit_test_setup_teardown(test_parts, scratch_set_up, scratch_tear_down),
         cmocka_unit_test(test_inside),
-        cmocka_unit_test_setup_teardown(test_real, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_real_exploding_links, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_to_uri, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_from_uri, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_find_program, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_user_folders, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_make_folders, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_real, scratch_set_up, scratch_tear_down),
+        cmocka_unit_test_setup_teardown(test_real_exploding_links, scratch_set_up,
+                                        scratch_tear_down),
+        cmocka_unit_test_setup_teardown(test_to_uri, scratch_set_up, scratch_tear_down),
+        cmocka_unit_test_setup_teardown(test_from_uri, scratch_set_up, scratch_tear_down),
+        cmocka_unit_test_setup_teardown(test_find_program, scratch_set_up, scratch_tear_down),
+        cmocka_unit_test_setup_teardown(test_user_folders, scratch_set_up, scratch_tear_down),
+        cmocka_unit_test_setup_teardown(test_make_folders, scratch_set_up, scratch_tear_down),
     };
     return cmocka_run_group_tests_name("path", tests, NULL, NULL);
 }

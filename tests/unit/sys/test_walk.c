@@ -10,20 +10,6 @@
 #include "base/text.h"
 #include "sys/walk.h"
 
-static int set_up(void **state)
-{
-    static struct scratch s;
-    scratch_init(&s);
-    *state = &s;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    scratch_done(*state);
-    return 0;
-}
-
 struct seen {
     struct wb_text names; /* relative paths, each with a space behind; folders with a slash */
     const char *folder;
@@ -178,12 +164,13 @@ static void test_depth(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_order, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_hidden_and_ignored, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_links_and_others, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_ignore_file_that_is_no_file, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_early_ends, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_depth, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_order, scratch_set_up, scratch_tear_down),
+        cmocka_unit_test_setup_teardown(test_hidden_and_ignored, scratch_set_up, scratch_tear_down),
+        cmocka_unit_test_setup_teardown(test_links_and_others, scratch_set_up, scratch_tear_down),
+        cmocka_unit_test_setup_teardown(test_ignore_file_that_is_no_file, scratch_set_up,
+                                        scratch_tear_down),
+        cmocka_unit_test_setup_teardown(test_early_ends, scratch_set_up, scratch_tear_down),
+        cmocka_unit_test_setup_teardown(test_depth, scratch_set_up, scratch_tear_down),
     };
     return cmocka_run_group_tests_name("walk", tests, NULL, NULL);
 }
