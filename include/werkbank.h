@@ -92,7 +92,8 @@ struct werkbank_card_option {
     const char *description; /* or NULL */
 };
 
-/* Something that a human is asked: an approval of a call, or a question of the agent's. */
+/* Something that a human is asked: an approval of a call, or a question of the agent's. An approval's first
+ * option allows the call once, its second refuses it; those behind allow more, as their labels say. */
 struct werkbank_card {
     size_t size;
     enum werkbank_card_kind kind;

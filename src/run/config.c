@@ -24,7 +24,7 @@ static const struct key {
     {"allow", KEY_TIER, 0, 0, true},
     {"cap", KEY_TIER, 0, 0, true},
     {"rules", KEY_RULES, 0, 0, false}, /* needs trust where one of them allows */
-    {"conversations.keep_days", KEY_INT, 0, 100000, false},
+    {"conversations.keep_days", KEY_INT, 0, 100000, true},
     {"servers", KEY_ROWS, 0, 0, true},
     {"languages", KEY_ROWS, 0, 0, true},
     {"checks", KEY_ROWS, 0, 0, true},
@@ -35,6 +35,7 @@ static const struct key {
     {"lsp.start_timeout_s", KEY_INT, 1, 3600, false},
     {"lsp.request_timeout_s", KEY_INT, 1, 3600, false},
     {"debug.wait_s", KEY_INT, 1, 3600, false},
+    {"debug.answer_s", KEY_INT, 1, 600, false},
     {"debug.lifetime_s", KEY_INT, 1, 1800, false},
     {"eval.python", KEY_STRING, 0, 0, true},
     {"eval.node", KEY_STRING, 0, 0, true},

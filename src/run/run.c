@@ -112,6 +112,14 @@ static void load_rules(struct wb_run *run)
     run->rules = wb_rules_load(&run->arena, files, n_files, names, n_tools);
 }
 
+static void clean_transcripts(const struct wb_run *run)
+{
+    int64_t keep_days = wb_config_int(run->config, "conversations.keep_days", 0);
+    if (keep_days > 0) {
+        wb_transcripts_clean(keep_days);
+    }
+}
+
 static int open_run(struct wb_run *run, const struct wb_run_options *options, struct wb_error *err)
 {
     struct wb_error recover_err;
@@ -138,6 +146,7 @@ static int open_run(struct wb_run *run, const struct wb_run_options *options, st
     run->cap = choose_tier(run, options->cap, "cap", WB_TIER_EXEC);
     run->allow = choose_tier(run, options->allow, "allow", WB_TIER_READ);
     load_rules(run);
+    clean_transcripts(run);
     run->grants = wb_grants_new();
     run->port = options->port != NULL ? options->port : &wb_question_port_none;
     if (wb_commit_recover(run->workspace, &recover_err) < 0) {

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -94,6 +95,22 @@ static int64_t last_id(int fd)
     return 0;
 }
 
+/* The lock keeps wb_transcripts_clean away. A file that was cleaned before it was locked is no file any
+ * more: the next one is made. */
+static int open_locked(const char *path)
+{
+    for (;;) {
+        struct stat st;
+        struct flock shared = {.l_type = F_RDLCK};
+        int fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (fd < 0 || fcntl(fd, F_OFD_SETLKW, &shared) != 0 || fstat(fd, &st) != 0 ||
+            st.st_nlink > 0) {
+            return fd;
+        }
+        close(fd);
+    }
+}
+
 static int open_file(struct wb_transcript *transcript, struct wb_error *err)
 {
     WB_AUTO(wb_arena_done) struct wb_arena arena;
@@ -104,13 +121,12 @@ static int open_file(struct wb_transcript *transcript, struct wb_error *err)
     }
     folder = wb_path_join(&arena, folder, "conversations");
     char *path = wb_arena_printf(&arena, "%s/%s.jsonl", folder, transcript->id);
-    int flags = O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW;
-    int fd = open(path, flags, 0600);
+    int fd = open_locked(path);
     if (fd < 0 && errno == ENOENT) {
         if (wb_path_make_folders(folder, 0700, err) != 0) {
             return -1;
         }
-        fd = open(path, flags, 0600);
+        fd = open_locked(path);
     }
     if (fd < 0) {
         return wb_error_errno(err, errno, "cannot open the transcript %s", path);

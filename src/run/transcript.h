@@ -31,4 +31,8 @@ void wb_transcript_add(struct wb_transcript *transcript, const char *run_id, con
 /* What was added is on the disk. */
 void wb_transcript_sync(struct wb_transcript *transcript);
 
+/* Deletes this user's transcripts, with their pictures, whose last event is more than so many days ago,
+ * but none that is open anywhere. What cannot be deleted stays, and is logged. */
+void wb_transcripts_clean(int64_t keep_days);
+
 #endif

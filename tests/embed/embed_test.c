@@ -164,7 +164,7 @@ static void answer(void *ctx, const struct werkbank_card *card, struct werkbank_
     struct operator* operator= ctx;
     operator->n_asked++;
     CHECK(card->size == sizeof(*card) && card->kind == WERKBANK_APPROVAL);
-    CHECK(card->n_options == 2 && card->timeout_ms > 0 && card->question[0] != '\0');
+    CHECK(card->n_options == 3 && card->timeout_ms > 0 && card->question[0] != '\0');
     CHECK(werkbank_answer_is_wanted(answer));
     if (!operator->leave) {
         werkbank_answer_choose(answer, operator->choice);

@@ -190,6 +190,44 @@ static void a_transcript_that_cannot_be_written_is_not_fatal(void **state)
     wb_transcript_close(transcript);
 }
 
+/* Its last event was so many days ago. */
+static void make_older(const char *relative, int days)
+{
+    const struct timespec then = {.tv_sec = time(NULL) - days * 24 * 3600};
+    const struct timespec times[2] = {then, then};
+    assert_int_equal(utimensat(AT_FDCWD, scratch_path(&scratch, relative), times, 0), 0);
+}
+
+static void old_conversations_leave_unless_they_are_open(void **state)
+{
+    (void)state;
+    static const char *const ids[] = {"old", "new", "open"};
+    struct wb_transcript *transcripts[3];
+    for (size_t i = 0; i < 3; i++) {
+        transcripts[i] = wb_transcript_open(ids[i], NULL);
+        wb_transcript_add(transcripts[i], "r", "k", (struct wb_span){0});
+        assert_non_null(
+            wb_transcript_keep(transcripts[i], &scratch.arena, "image/png", WB_SPAN("picture")));
+    }
+    wb_transcript_close(transcripts[0]);
+    wb_transcript_close(transcripts[1]);
+    scratch_write(&scratch, "werkbank/conversations/notes.txt", "somebody's");
+    make_older("werkbank/conversations/old.jsonl", 8);
+    make_older("werkbank/conversations/new.jsonl", 6);
+    make_older("werkbank/conversations/open.jsonl", 8);
+    make_older("werkbank/conversations/notes.txt", 8);
+    wb_transcripts_clean(7);
+    assert_null(scratch_read(&scratch, "werkbank/conversations/old.jsonl"));
+    assert_int_equal(access(scratch_path(&scratch, "werkbank/conversations/old"), F_OK), -1);
+    assert_non_null(scratch_read(&scratch, "werkbank/conversations/new.jsonl"));
+    assert_int_equal(access(scratch_path(&scratch, "werkbank/conversations/new"), F_OK), 0);
+    assert_non_null(scratch_read(&scratch, "werkbank/conversations/open.jsonl"));
+    assert_non_null(scratch_read(&scratch, "werkbank/conversations/notes.txt"));
+    wb_transcript_add(transcripts[2], "r", "k", (struct wb_span){0});
+    assert_int_equal(count_lines("werkbank/conversations/open.jsonl"), 2);
+    wb_transcript_close(transcripts[2]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -203,6 +241,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_torn_line_does_not_take_the_next_one_along, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_transcript_that_cannot_be_written_is_not_fatal, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(old_conversations_leave_unless_they_are_open, set_up,
                                         tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
