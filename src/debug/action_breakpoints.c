@@ -1,11 +1,8 @@
 /* action_breakpoints: sets, clears and lists breakpoints, before a launch, while the program runs, or
  * stopped. */
-#include "base/clock.h"
 #include "base/limits.h"
 #include "debug/actions.h"
 #include "sys/file.h"
-
-#define QUESTION_MS 15000
 
 /* The i-th text of a list that runs beside the lines; NULL: none. */
 static const char *text_at(const struct wb_arg_list *list, size_t i)
@@ -79,7 +76,7 @@ static int set_places(struct wb_debug *debug, struct wb_call *call,
     if (status != 0 || session == NULL) {
         return status;
     }
-    return wb_debug_session_send_breakpoints(session, path, wb_call_deadline(call, QUESTION_MS),
+    return wb_debug_session_send_breakpoints(session, path, wb_debug_answer_deadline(debug, call),
                                              call->cancel, err);
 }
 
@@ -110,7 +107,7 @@ static int set_exceptions(struct wb_debug *debug, struct wb_call *call,
     pthread_mutex_unlock(&points->lock);
     return session == NULL
                ? 0
-               : wb_debug_session_send_exceptions(session, wb_call_deadline(call, QUESTION_MS),
+               : wb_debug_session_send_exceptions(session, wb_debug_answer_deadline(debug, call),
                                                   call->cancel, err);
 }
 

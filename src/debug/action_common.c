@@ -2,15 +2,15 @@
 #include "base/clock.h"
 #include "debug/actions.h"
 
-#define QUESTION_MS 15000 /* to an adapter, about a stopped program */
-
 struct wb_debug_session *wb_debug_need_session(struct wb_debug *debug, struct wb_error *err)
 {
     struct wb_debug_session *session = wb_debug_place_session(debug->place);
     if (session == NULL) {
         wb_error_set(err, WB_ERROR_NOT_FOUND,
                      "no debug session: `launch` starts a program, `attach` takes one that runs");
+        return NULL;
     }
+    (void)wb_debug_session_has_ended(session);
     return session;
 }
 
@@ -21,12 +21,18 @@ int64_t wb_debug_wait_deadline(const struct wb_debug *debug, const struct wb_cal
     return wb_call_deadline(call, ms);
 }
 
-struct wb_inspect wb_debug_inspect(struct wb_debug_session *session, struct wb_call *call)
+int64_t wb_debug_answer_deadline(const struct wb_debug *debug, const struct wb_call *call)
+{
+    return wb_call_deadline(call, debug->answer_ms);
+}
+
+struct wb_inspect wb_debug_inspect(const struct wb_debug *debug, struct wb_debug_session *session,
+                                   struct wb_call *call)
 {
     return (struct wb_inspect){
         .session = session,
         .arena = call->arena,
-        .deadline_ms = wb_call_deadline(call, QUESTION_MS),
+        .deadline_ms = wb_debug_answer_deadline(debug, call),
         .cancel = call->cancel,
     };
 }
@@ -48,7 +54,7 @@ void wb_debug_wait_and_report(struct wb_debug *debug, struct wb_call *call,
         .is_status = is_status,
     };
     (void)wb_debug_session_wait(session, deadline_ms, call->cancel);
-    report.inspect = wb_debug_inspect(session, call);
+    report.inspect = wb_debug_inspect(debug, session, call);
     wb_report_state(&report, result);
     wb_debug_session_view(session, call->arena, &view);
     wb_debug_place_set_seen(debug->place, view.output_end);

@@ -19,7 +19,7 @@ int wb_debug_do_threads(struct wb_debug *debug, struct wb_call *call,
     if (session == NULL) {
         return -1;
     }
-    struct wb_inspect inspect = wb_debug_inspect(session, call);
+    struct wb_inspect inspect = wb_debug_inspect(debug, session, call);
     if (wb_inspect_threads(&inspect, &items, &n, err) != 0) {
         return -1;
     }
@@ -74,7 +74,7 @@ int wb_debug_do_stack(struct wb_debug *debug, struct wb_call *call,
     if (session == NULL) {
         return -1;
     }
-    struct wb_inspect inspect = wb_debug_inspect(session, call);
+    struct wb_inspect inspect = wb_debug_inspect(debug, session, call);
     /* One more than is shown tells whether there are more. */
     if (wb_inspect_stack(&inspect, wb_debug_thread(args), WB_DEBUG_FRAMES_MAX + 1, &items, &n,
                          &total, err) != 0) {
@@ -113,7 +113,7 @@ int wb_debug_do_scopes(struct wb_debug *debug, struct wb_call *call,
     if (session == NULL) {
         return -1;
     }
-    struct wb_inspect inspect = wb_debug_inspect(session, call);
+    struct wb_inspect inspect = wb_debug_inspect(debug, session, call);
     if (wb_inspect_scopes(&inspect, args->frame_id, &items, &n, err) != 0) {
         return -1;
     }
@@ -169,7 +169,7 @@ int wb_debug_do_variables(struct wb_debug *debug, struct wb_call *call,
     if (session == NULL) {
         return -1;
     }
-    struct wb_inspect inspect = wb_debug_inspect(session, call);
+    struct wb_inspect inspect = wb_debug_inspect(debug, session, call);
     if (args->name.ptr != NULL || args->value.ptr != NULL) {
         return set_variable(&inspect, args, result, err);
     }
@@ -219,7 +219,7 @@ int wb_debug_do_evaluate(struct wb_debug *debug, struct wb_call *call,
     if (session == NULL) {
         return -1;
     }
-    struct wb_inspect inspect = wb_debug_inspect(session, call);
+    struct wb_inspect inspect = wb_debug_inspect(debug, session, call);
     if (wb_inspect_evaluate(&inspect, args->expression.ptr, args->frame_id, &item, err) != 0) {
         return -1;
     }

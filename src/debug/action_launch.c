@@ -239,6 +239,7 @@ static struct wb_debug_options common_options(struct wb_debug *debug,
         .root = choice->root != NULL ? choice->root : debug->workspace,
         .commands = choice->commands,
         .values = values,
+        .answer_ms = debug->answer_ms,
         .lifetime_ms = debug->lifetime_ms,
     };
 }

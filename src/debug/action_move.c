@@ -1,10 +1,7 @@
 /* action_move: continue, the steps, pause. Each waits for the stop, a while, and tells where it is. */
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "debug/actions.h"
-
-#define QUESTION_MS 15000
 
 static const char *command_of(int operation)
 {
@@ -20,10 +17,10 @@ static const char *command_of(int operation)
     }
 }
 
-static int send_file(struct wb_debug_session *session, struct wb_call *call, const char *path,
-                     struct wb_error *err)
+static int send_file(struct wb_debug *debug, struct wb_debug_session *session, struct wb_call *call,
+                     const char *path, struct wb_error *err)
 {
-    return wb_debug_session_send_breakpoints(session, path, wb_call_deadline(call, QUESTION_MS),
+    return wb_debug_session_send_breakpoints(session, path, wb_debug_answer_deadline(debug, call),
                                              call->cancel, err);
 }
 
@@ -47,7 +44,7 @@ static int add_target(struct wb_debug *debug, struct wb_call *call,
     pthread_mutex_lock(&points->lock);
     bool added = wb_breakpoints_add_temporary(&points->table, path, args->line);
     pthread_mutex_unlock(&points->lock);
-    return added ? send_file(session, call, path, err) : 0;
+    return added ? send_file(debug, session, call, path, err) : 0;
 }
 
 static void remove_target(struct wb_debug *debug, struct wb_call *call,
@@ -58,7 +55,7 @@ static void remove_target(struct wb_debug *debug, struct wb_call *call,
     WB_AUTO(wb_free_p) char *path = wb_breakpoints_remove_temporary(&points->table);
     pthread_mutex_unlock(&points->lock);
     if (path != NULL) {
-        (void)!send_file(session, call, path, NULL);
+        (void)!send_file(debug, session, call, path, NULL);
     }
 }
 
@@ -73,7 +70,7 @@ int wb_debug_do_move(struct wb_debug *debug, struct wb_call *call, const struct 
     int64_t deadline_ms = wb_debug_wait_deadline(debug, call, args);
     if (add_target(debug, call, args, session, err) != 0 ||
         wb_debug_session_move(session, command_of(args->operation), wb_debug_thread(args),
-                              wb_call_deadline(call, QUESTION_MS), call->cancel, err) != 0) {
+                              wb_debug_answer_deadline(debug, call), call->cancel, err) != 0) {
         remove_target(debug, call, session);
         return -1;
     }
@@ -90,8 +87,8 @@ int wb_debug_do_pause(struct wb_debug *debug, struct wb_call *call,
     WB_AUTO(wb_debug_session_unref_p)
     struct wb_debug_session *session = wb_debug_need_session(debug, err);
     if (session == NULL ||
-        wb_debug_session_pause(session, wb_debug_thread(args), wb_call_deadline(call, QUESTION_MS),
-                               call->cancel, err) != 0) {
+        wb_debug_session_pause(session, wb_debug_thread(args),
+                               wb_debug_answer_deadline(debug, call), call->cancel, err) != 0) {
         return -1;
     }
     wb_debug_wait_and_report(debug, call, session, wb_debug_wait_deadline(debug, call, args), false,

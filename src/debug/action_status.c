@@ -46,6 +46,7 @@ int wb_debug_do_status(struct wb_debug *debug, struct wb_call *call,
     if (session == NULL) {
         return report_none(result);
     }
+    (void)wb_debug_session_has_ended(session);
     int64_t deadline_ms = args->wait_seconds > 0 ? wb_debug_wait_deadline(debug, call, args)
                                                  : wb_call_deadline(call, 0);
     (void)wb_debug_session_wait(session, deadline_ms, call->cancel);

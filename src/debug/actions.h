@@ -68,7 +68,10 @@ WB_DEFINE_AUTO(wb_debug_session_unref_p, struct wb_debug_session, wb_debug_sessi
 /* Until when this call waits for a stop. */
 int64_t wb_debug_wait_deadline(const struct wb_debug *debug, const struct wb_call *call,
                                const struct wb_debug_args *args);
-struct wb_inspect wb_debug_inspect(struct wb_debug_session *session, struct wb_call *call);
+/* Until when the adapter has time to answer a question of this call. */
+int64_t wb_debug_answer_deadline(const struct wb_debug *debug, const struct wb_call *call);
+struct wb_inspect wb_debug_inspect(const struct wb_debug *debug, struct wb_debug_session *session,
+                                   struct wb_call *call);
 /* NULL: not given. */
 const int64_t *wb_debug_thread(const struct wb_debug_args *args);
 /* A filter that the adapter does not have, or NULL; and those that it has, for the sentence. */

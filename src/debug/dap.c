@@ -65,12 +65,17 @@ void wb_dap_free(struct wb_dap *dap)
     free(dap);
 }
 
-bool wb_dap_is_closed(struct wb_dap *dap)
+const char *wb_dap_close_reason(struct wb_dap *dap)
 {
     pthread_mutex_lock(&dap->lock);
-    bool closed = dap->close_reason != NULL;
+    const char *reason = dap->close_reason;
     pthread_mutex_unlock(&dap->lock);
-    return closed;
+    return reason;
+}
+
+bool wb_dap_is_closed(struct wb_dap *dap)
+{
+    return wb_dap_close_reason(dap) != NULL;
 }
 
 /* --- what comes in --- */

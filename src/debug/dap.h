@@ -49,6 +49,8 @@ void wb_dap_feed(struct wb_dap *dap, const char *ptr, size_t len);
 /* The connection is gone: pending requests fail with this sentence. The first reason stays. */
 void wb_dap_close(struct wb_dap *dap, const char *reason);
 bool wb_dap_is_closed(struct wb_dap *dap);
+/* Why it is closed; NULL while it is open. Valid as long as the client. */
+const char *wb_dap_close_reason(struct wb_dap *dap);
 
 /* An answer. error is the adapter's own text, from wherever it keeps it: `message`,
  * `body.error.format` with its variables filled in, or both; never NULL when failed. */

@@ -7,6 +7,7 @@
 #include "sys/path.h"
 
 #define WAIT_S 10
+#define ANSWER_S 15
 #define LIFETIME_S 1800
 #define PROBES_MS 20000
 
@@ -26,6 +27,7 @@ void wb_debug_attach(struct wb_run *run)
     debug->supervisor = wb_debug_supervisor_of_host(wb_run_host(run));
     debug->place = wb_debug_place_enter(debug->supervisor, run);
     debug->wait_ms = 1000 * wb_config_int(config, "debug.wait_s", WAIT_S);
+    debug->answer_ms = 1000 * wb_config_int(config, "debug.answer_s", ANSWER_S);
     debug->lifetime_ms = 1000 * wb_config_int(config, "debug.lifetime_s", LIFETIME_S);
     wb_run_attach(run, WB_RESOURCE_DEBUGGER, debug, free_debug);
 }

@@ -13,6 +13,7 @@ struct wb_debug {
     struct wb_debug_supervisor *supervisor;
     struct wb_debug_place *place;
     int64_t wait_ms;     /* for the stop of a move: debug.wait_s, default 10 */
+    int64_t answer_ms;   /* for an adapter's answer: debug.answer_s, default 15 */
     int64_t lifetime_ms; /* of a session: debug.lifetime_s, default 1800 */
 };
 

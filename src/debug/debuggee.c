@@ -97,12 +97,19 @@ static void read_hits(const struct wb_json *ids, struct wb_stop *stop)
     }
 }
 
+/* The stop that we are at, told again. */
+static bool is_repeated(const struct wb_debuggee *debuggee, const struct wb_stop *stop)
+{
+    const struct wb_stop *last = &debuggee->stop;
+    bool is_here = debuggee->state == WB_DEBUGGEE_STOPPED || debuggee->state == WB_DEBUGGEE_JUDGING;
+    return is_here && last->link == stop->link && last->has_thread == stop->has_thread &&
+           last->thread_id == stop->thread_id && wb_str_equal(last->reason, stop->reason) &&
+           last->n_hits == stop->n_hits && memcmp(last->hits, stop->hits, sizeof(stop->hits)) == 0;
+}
+
 static enum wb_debuggee_news take_stop(struct wb_debuggee *debuggee, unsigned link,
                                        const struct wb_json *body)
 {
-    if (!set_state(debuggee, WB_DEBUGGEE_JUDGING)) {
-        return WB_NEWS_NONE;
-    }
     struct wb_stop stop = {
         .epoch = debuggee->stop.epoch + 1,
         .link = link,
@@ -118,6 +125,10 @@ static enum wb_debuggee_news take_stop(struct wb_debuggee *debuggee, unsigned li
     }
     stop.reason = wb_strdup(reason_of(debuggee, &stop, reason));
     read_hits(wb_json_get(body, "hitBreakpointIds"), &stop);
+    if (is_repeated(debuggee, &stop) || !set_state(debuggee, WB_DEBUGGEE_JUDGING)) {
+        done_stop(&stop);
+        return WB_NEWS_NONE;
+    }
     done_stop(&debuggee->stop);
     debuggee->stop = stop;
     debuggee->entering = false;
@@ -251,6 +262,15 @@ bool wb_debuggee_pass_over(struct wb_debuggee *debuggee, uint64_t epoch)
     debuggee->pausing = false;
     set_state(debuggee, passes ? WB_DEBUGGEE_RUNNING : WB_DEBUGGEE_STOPPED);
     return passes;
+}
+
+void wb_debuggee_lose_link(struct wb_debuggee *debuggee, unsigned link)
+{
+    bool is_here = debuggee->state == WB_DEBUGGEE_STOPPED || debuggee->state == WB_DEBUGGEE_JUDGING;
+    if (is_here && debuggee->stop.link == link) {
+        debuggee->pausing = false;
+        set_state(debuggee, WB_DEBUGGEE_RUNNING);
+    }
 }
 
 void wb_debuggee_end(struct wb_debuggee *debuggee, const char *reason)

@@ -91,6 +91,8 @@ void wb_debuggee_settle(struct wb_debuggee *debuggee, uint64_t epoch);
 /* judging -> running: it is none; we continue. False: it is not judging this stop any more, or
  * somebody asked for a pause meanwhile and it is stopped. */
 bool wb_debuggee_pass_over(struct wb_debuggee *debuggee, uint64_t epoch);
+/* A child session is over: where the stop was its own, the others run. */
+void wb_debuggee_lose_link(struct wb_debuggee *debuggee, unsigned link);
 /* The end, whatever the state; the first reason stays. */
 void wb_debuggee_end(struct wb_debuggee *debuggee, const char *reason);
 

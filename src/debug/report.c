@@ -9,6 +9,7 @@
 #define OUTPUT_SHOWN_BYTES 1500 /* of what was printed since the last look */
 #define SOURCE_BYTES_MAX (16 * WB_MIB)
 #define LINES_AROUND 2
+#define TRIES_MAX 3
 
 /* --- pieces --- */
 
@@ -243,10 +244,10 @@ static void report_stop(struct wb_report *it, const struct wb_debug_view *view,
     struct wb_error err;
     size_t n = 0, total;
     wb_text_printf(out, "stopped: %s", view->stop.reason);
-    if (wb_inspect_stack(&it->inspect, NULL, WB_DEBUG_FRAMES_SEARCHED, &frames, &n, &total, &err) !=
-            0 ||
-        n == 0) {
-        wb_text_printf(out, " (%s)\n", n == 0 ? "no frame is known" : err.message);
+    int status =
+        wb_inspect_stack(&it->inspect, NULL, WB_DEBUG_FRAMES_SEARCHED, &frames, &n, &total, &err);
+    if (status != 0 || n == 0) {
+        wb_text_printf(out, " (%s)\n", status != 0 ? err.message : "no frame is known");
         put_state(w, view, NULL, 0, NULL);
         add_exception(it, view, out);
         add_output(it, out);
@@ -327,26 +328,45 @@ static void report_running(struct wb_report *it, const struct wb_debug_view *vie
     put_state(w, view, NULL, 0, NULL);
 }
 
-void wb_report_state(struct wb_report *it, struct wb_result *result)
+static void report_view(struct wb_report *it, const struct wb_debug_view *view,
+                        struct wb_result *result)
 {
-    struct wb_debug_view view;
     struct wb_json_writer w;
-    wb_debug_session_view(it->inspect.session, it->inspect.arena, &view);
     wb_result_data(result, &w);
     wb_json_begin_object(&w);
-    switch (view.state) {
+    switch (view->state) {
     case WB_DEBUGGEE_STOPPED:
-        report_stop(it, &view, result, &w);
+        report_stop(it, view, result, &w);
         break;
     case WB_DEBUGGEE_ENDED:
-        report_end(it, &view, result, &w);
+        report_end(it, view, result, &w);
         break;
     case WB_DEBUGGEE_STARTING:
     case WB_DEBUGGEE_RUNNING:
     case WB_DEBUGGEE_JUDGING:
-        report_running(it, &view, result, &w);
+        report_running(it, view, result, &w);
         break;
     }
-    wb_json_member_int(&w, "output_cursor", (int64_t)view.output_end);
+    wb_json_member_int(&w, "output_cursor", (int64_t)view->output_end);
     wb_json_end_object(&w);
+}
+
+/* What is told of a stop is of no use when the next one, of another thread, has come meanwhile, or the
+ * end. */
+void wb_report_state(struct wb_report *it, struct wb_result *result)
+{
+    size_t before = result->text.len;
+    struct wb_debug_view view, now;
+    wb_debug_session_view(it->inspect.session, it->inspect.arena, &view);
+    for (int i = 0; i < TRIES_MAX; i++) {
+        wb_text_cut(&result->text, before);
+        report_view(it, &view, result);
+        (void)wb_debug_session_has_ended(it->inspect.session);
+        wb_debug_session_view(it->inspect.session, it->inspect.arena, &now);
+        if (view.state != WB_DEBUGGEE_STOPPED ||
+            (now.state == view.state && now.stop.epoch == view.stop.epoch)) {
+            break;
+        }
+        view = now;
+    }
 }

@@ -94,6 +94,7 @@ struct wb_debug_session *wb_debug_session_new(const struct wb_debug_options *opt
     session->is_ours = options->is_ours;
     session->stop_on_entry = options->stop_on_entry;
     session->is_post_mortem = options->is_post_mortem;
+    session->answer_ms = options->answer_ms;
     session->lifetime_ms = options->lifetime_ms;
     session->lifetime_deadline_ms = wb_clock_deadline(options->lifetime_ms);
     wb_cancel_init(&session->start_cancel);
@@ -129,6 +130,7 @@ static void free_session(struct wb_debug_session *session)
     free(session->scratch);
     free(session->adapter);
     free(session->end_why);
+    free(session->broken);
     for (unsigned i = 0; i < session->n_wishes; i++) {
         free(session->wishes[i].command);
         wb_text_done(&session->wishes[i].configuration);
@@ -183,10 +185,30 @@ static void wake(void *ctx)
     pthread_mutex_unlock(&session->lock);
 }
 
+/* With the lock: its end has begun, or will: nobody answers any more. */
+static bool is_lost(const struct wb_debug_session *session)
+{
+    const struct wb_debug_link *first = session->n_links > 0 ? session->links[0] : NULL;
+    return session->state == WB_SESSION_ENDING ||
+           (session->state == WB_SESSION_LIVE && first != NULL &&
+            (first->gone || wb_dap_is_closed(first->dap)));
+}
+
 static bool is_at_rest(const struct wb_debug_session *session)
 {
-    return session->debuggee.state == WB_DEBUGGEE_STOPPED ||
-           session->debuggee.state == WB_DEBUGGEE_ENDED;
+    return session->debuggee.state == WB_DEBUGGEE_ENDED ||
+           (session->debuggee.state == WB_DEBUGGEE_STOPPED && !is_lost(session));
+}
+
+bool wb_debug_session_has_ended(struct wb_debug_session *session)
+{
+    pthread_mutex_lock(&session->lock);
+    bool ended = session->debuggee.state == WB_DEBUGGEE_ENDED, lost = is_lost(session);
+    pthread_mutex_unlock(&session->lock);
+    if (!ended && lost) {
+        wb_debug_session_end(session, NULL);
+    }
+    return ended || lost;
 }
 
 bool wb_debug_session_wait(struct wb_debug_session *session, int64_t deadline_ms,
@@ -250,10 +272,19 @@ int wb_debug_session_ask(struct wb_debug_session *session, unsigned link_index, 
                          const struct wb_json **ret_body, struct wb_error *err)
 {
     struct wb_dap_answer answer;
+    struct wb_error own;
     struct wb_debug_link *link = link_at(session, link_index, err);
-    if (link == NULL || wb_dap_call(link->dap, command, arguments_json, deadline_ms, cancel, arena,
-                                    &answer, err) != 0) {
+    if (link == NULL) {
         return -1;
+    }
+    if (wb_dap_call(link->dap, command, arguments_json, deadline_ms, cancel, arena, &answer,
+                    &own) != 0) {
+        return own.code == WB_ERROR_TIMEOUT
+                   ? wb_error_set(err, own.code,
+                                  "%s did not answer `%s` in time; `status` says where the session "
+                                  "stands, `terminate` ends it",
+                                  session->row->id, command)
+                   : wb_error_set(err, own.code, "%s", own.message);
     }
     if (answer.failed) {
         return wb_error_set(err, WB_ERROR_UNAVAILABLE, "%s: %s", session->row->id, answer.error);
@@ -320,21 +351,25 @@ int wb_debug_session_move(struct wb_debug_session *session, const char *command,
     session->n_moving++;
     pthread_mutex_unlock(&session->lock);
     wb_text_printf(&arguments, "{\"threadId\":%lld}", (long long)thread_id);
+    struct wb_error own;
     int status = wb_debug_session_ask(session, link, command, wb_text_span(&arguments), deadline_ms,
-                                      cancel, &arena, &body, err);
+                                      cancel, &arena, &body, &own);
     wb_session_moved(session);
     if (status == 0) {
         return 0;
     }
     pthread_mutex_lock(&session->lock);
-    /* No answer is no refusal: the program may run, or be gone. */
-    bool refused = err->code == WB_ERROR_UNAVAILABLE;
+    /* No answer is no refusal: the program may run, be gone, or have stopped already. */
+    bool refused = own.code == WB_ERROR_UNAVAILABLE;
     if (refused) {
         wb_debuggee_unmove(&session->debuggee, move);
     }
     bool ended = session->state >= WB_SESSION_ENDING || session->debuggee.terminated;
+    bool moved = own.code == WB_ERROR_TIMEOUT && is_at_rest(session);
     pthread_mutex_unlock(&session->lock);
-    return ended || err->code == WB_ERROR_CLOSED ? 0 : -1;
+    return ended || moved || own.code == WB_ERROR_CLOSED
+               ? 0
+               : wb_error_set(err, own.code, "%s", own.message);
 }
 
 void wb_session_moved(struct wb_debug_session *session)
@@ -417,7 +452,8 @@ int wb_debug_session_pause(struct wb_debug_session *session, const int64_t *thre
         (void)!wb_debug_session_ask(session, link, "pause", wb_text_span(&arguments), deadline_ms,
                                     cancel, &arena, &body, NULL);
     }
-    return status;
+    /* The stop says more than the answer. */
+    return status == 0 || wb_debug_session_wait(session, wb_clock_now_ms(), cancel) ? 0 : -1;
 }
 
 /* --- breakpoints --- */

@@ -51,6 +51,7 @@ struct wb_debug_options {
     bool is_ours;                              /* we started the debuggee */
     bool stop_on_entry;
     bool is_post_mortem; /* a core file: it is looked at, and never runs */
+    int64_t answer_ms;   /* how long the adapter may take to answer a question */
     int64_t lifetime_ms;
     const char *title; /* "build/app", "process 1234": for sentences */
 };
@@ -71,6 +72,8 @@ void wb_debug_session_unref(struct wb_debug_session *session);
 /* Ends it: the ladder. Blocks, bounded; a second caller waits for the first. `why` is told to whoever
  * asks later: "it was terminated"; the first one stays. */
 void wb_debug_session_end(struct wb_debug_session *session, const char *why);
+/* Where the connection is lost, waits for the end, so that it can be told. True: it has ended. */
+bool wb_debug_session_has_ended(struct wb_debug_session *session);
 /* Nothing of it is left. */
 bool wb_debug_session_is_over(struct wb_debug_session *session);
 

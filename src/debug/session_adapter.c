@@ -10,12 +10,27 @@
 
 #define LISTEN_MS 15000 /* until an adapter listens on its port */
 #define DIRECT_MS 3000  /* until a port that should be open is */
+#define EXIT_MS 1000    /* from the connection's end to the adapter's */
 #define WORDS_SHOWN_BYTES 1500
+
+/* How the adapter ended says more than that its connection did. */
+static void tell_exit(struct wb_debug_session *session, struct wb_error *err)
+{
+    WB_AUTO(wb_text_done) struct wb_text end = {0};
+    struct wb_child *child = atomic_load(&session->child);
+    struct wb_child_status status;
+    if (err->code == WB_ERROR_CLOSED && child != NULL &&
+        wb_child_wait(child, wb_clock_deadline(EXIT_MS), NULL, &status)) {
+        wb_child_describe(&status, &end);
+        wb_error_set(err, WB_ERROR_CLOSED, "%s %s", session->adapter, wb_text_cstr(&end));
+    }
+}
 
 /* The adapter's last words say more than its refusal: a compiler's output, a Traceback. */
 int wb_session_explain(struct wb_debug_session *session, struct wb_error *err)
 {
     WB_AUTO(wb_text_done) struct wb_text words = {0};
+    tell_exit(session, err);
     pthread_mutex_lock(&session->lock);
     wb_debug_output_read(&session->debuggee.output, 0, WB_DEBUG_STDERR | WB_DEBUG_CONSOLE, &words);
     pthread_mutex_unlock(&session->lock);
@@ -38,7 +53,7 @@ static void on_stdout(void *ctx, const char *ptr, size_t len)
 {
     struct wb_debug_session *session = ctx;
     if (session->row->transport == WB_ADAPTER_STDIO) {
-        wb_dap_feed(session->links[0]->dap, ptr, len);
+        wb_link_feed(session->links[0], ptr, len);
     } else if (session->row->output_by_pipe) {
         wb_session_on_pipe(session, WB_DEBUG_STDOUT, (struct wb_span){ptr, len});
     }
@@ -175,15 +190,8 @@ static int try_command(struct wb_debug_session *session, const struct wb_debug_o
 static void clear_attempt(struct wb_debug_session *session, struct wb_error *err)
 {
     struct wb_child *child = atomic_load(&session->child);
-    struct wb_child_status status;
     wb_link_close_stream(session->links[0]);
     if (child != NULL) {
-        if (err->code == WB_ERROR_CLOSED &&
-            wb_child_wait(child, wb_clock_deadline(1000), NULL, &status)) {
-            WB_AUTO(wb_text_done) struct wb_text end = {0};
-            wb_child_describe(&status, &end);
-            wb_error_set(err, WB_ERROR_CLOSED, "%s %s", session->adapter, wb_text_cstr(&end));
-        }
         wb_session_explain(session, err);
         atomic_store(&session->child, NULL);
         wb_child_free(child);

@@ -80,6 +80,10 @@ static char *find_reason(struct wb_debug_session *session, struct wb_child *chil
     if (told) {
         return wb_strdup("the program ended");
     }
+    if (session->broken != NULL) {
+        return wb_sprintf("its adapter %s broke the protocol: %s", session->row->id,
+                          session->broken);
+    }
     if (!has_status) {
         return wb_sprintf("%s closed the connection", session->row->id);
     }

@@ -47,7 +47,7 @@ struct wb_debug_session {
     const struct wb_adapter_row *row;
     char *workspace, *title, *scratch, *adapter;
     bool is_ours, stop_on_entry, is_post_mortem;
-    int64_t lifetime_ms, lifetime_deadline_ms;
+    int64_t answer_ms, lifetime_ms, lifetime_deadline_ms;
     int port;                         /* that the adapter listens on; 0: none */
     _Atomic(struct wb_child *) child; /* the adapter; NULL: direct */
     struct wb_cancel start_cancel;    /* gives the start up */
@@ -67,6 +67,7 @@ struct wb_debug_session {
     struct wb_child_wish wishes[WB_DEBUG_LINKS_MAX]; /* by number */
     unsigned n_wishes;
     char *end_why;
+    char *broken;    /* what the adapter sent that is no DAP */
     unsigned n_busy; /* jobs that use more than the session: the end waits for them */
 };
 
@@ -93,6 +94,11 @@ void wb_session_on_pipe(struct wb_debug_session *session, enum wb_debug_category
                         struct wb_span bytes);
 /* Sends disconnect and waits for nothing. */
 void wb_link_leave(struct wb_debug_link *link);
+/* A child session did not start; link NULL: it has none. Not on the loop thread. */
+void wb_session_lose_child(struct wb_debug_session *session, struct wb_debug_link *link,
+                           const char *why);
+/* Bytes of the adapter (loop thread). */
+void wb_link_feed(struct wb_debug_link *link, const char *ptr, size_t len);
 /* A connection ended (loop thread). */
 void wb_link_on_end(struct wb_debug_link *link);
 

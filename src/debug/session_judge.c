@@ -7,8 +7,6 @@
 #include "base/clock.h"
 #include "debug/session_internal.h"
 
-#define JUDGE_MS 10000 /* for the questions; then the stop counts */
-
 /* What is known of the stop under judgement. */
 struct judgement {
     struct wb_debug_session *session;
@@ -30,7 +28,8 @@ static int ask(struct judgement *it, const char *command, struct wb_text *argume
                const struct wb_json **ret)
 {
     return wb_debug_session_ask(it->session, it->link, command, wb_text_span(arguments),
-                                wb_clock_deadline(JUDGE_MS), NULL, &it->arena, ret, NULL);
+                                wb_clock_deadline(it->session->answer_ms), NULL, &it->arena, ret,
+                                NULL);
 }
 
 static void find_frame(struct judgement *it)
@@ -63,7 +62,8 @@ static const char *try_condition(struct judgement *it, const char *condition)
     wb_json_end_object(&w);
     if (!it->has_frame ||
         wb_debug_session_ask(it->session, it->link, "evaluate", wb_text_span(&arguments),
-                             wb_clock_deadline(JUDGE_MS), NULL, &it->arena, &body, &err) == 0 ||
+                             wb_clock_deadline(it->session->answer_ms), NULL, &it->arena, &body,
+                             &err) == 0 ||
         err.code != WB_ERROR_UNAVAILABLE) {
         return NULL;
     }

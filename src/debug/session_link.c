@@ -7,7 +7,8 @@
 #include "base/log.h"
 #include "debug/session_internal.h"
 
-#define EXIT_GRACE_MS 2000 /* from `exited` to the end, without `terminated` */
+#define START_GRACE_MS 1000 /* from `terminated` to the answer of the launch */
+#define EXIT_GRACE_MS 2000  /* from `exited` to the end, without `terminated` */
 
 static int write_message(void *ctx, const struct wb_span *spans, size_t n, struct wb_error *err)
 {
@@ -29,24 +30,31 @@ static int write_message(void *ctx, const struct wb_span *spans, size_t n, struc
 
 /* --- ends --- */
 
+/* Ends it when it has left a state, or was in it for long enough. */
+static void end_after(struct wb_debug_session *session, enum wb_session_state state, int64_t ms)
+{
+    int64_t deadline_ms = wb_clock_deadline(ms);
+    bool in_time = true;
+    pthread_mutex_lock(&session->lock);
+    while (session->state == state && in_time) {
+        in_time = wb_cond_wait(&session->changed, &session->lock, deadline_ms);
+    }
+    pthread_mutex_unlock(&session->lock);
+    wb_debug_session_end(session, NULL);
+}
+
+/* An adapter that ends while it starts may have a word to say about that in its next answer. */
 static void end_job(struct wb_debug_session *session, uint64_t number)
 {
     (void)number;
-    wb_debug_session_end(session, NULL);
+    end_after(session, WB_SESSION_STARTING, START_GRACE_MS);
 }
 
 /* Some adapters say `exited` and never `terminated`, or tell it on another connection. */
 static void end_after_grace(struct wb_debug_session *session, uint64_t number)
 {
     (void)number;
-    int64_t deadline_ms = wb_clock_deadline(EXIT_GRACE_MS);
-    bool in_time = true;
-    pthread_mutex_lock(&session->lock);
-    while (session->state == WB_SESSION_LIVE && in_time) {
-        in_time = wb_cond_wait(&session->changed, &session->lock, deadline_ms);
-    }
-    pthread_mutex_unlock(&session->lock);
-    wb_debug_session_end(session, NULL);
+    end_after(session, WB_SESSION_LIVE, EXIT_GRACE_MS);
 }
 
 void wb_link_leave(struct wb_debug_link *link)
@@ -77,6 +85,7 @@ static void take_end(struct wb_debug_session *session, struct wb_debug_link *lin
     link->gone = true;
     if (link->index > 0) {
         wb_link_leave(link); /* Node waits for that before it exits */
+        wb_debuggee_lose_link(&session->debuggee, link->index);
     }
     if (!is_last(session, link)) {
         return;
@@ -90,7 +99,6 @@ static void take_end(struct wb_debug_session *session, struct wb_debug_link *lin
 void wb_link_on_end(struct wb_debug_link *link)
 {
     struct wb_debug_session *session = link->session;
-    wb_dap_close(link->dap, "the adapter closed the connection");
     pthread_mutex_lock(&session->lock);
     bool was_gone = link->gone;
     link->gone = true;
@@ -98,6 +106,26 @@ void wb_link_on_end(struct wb_debug_link *link)
         take_end(session, link);
     }
     pthread_cond_broadcast(&session->changed);
+    pthread_mutex_unlock(&session->lock);
+    /* Last: who waits for an answer finds the session as it is now. */
+    wb_dap_close(link->dap, "the adapter closed the connection");
+}
+
+/* A child's failure does not end its parent: who waits for a stop can read of it. */
+void wb_session_lose_child(struct wb_debug_session *session, struct wb_debug_link *link,
+                           const char *why)
+{
+    WB_AUTO(wb_free_p) char *words = wb_sprintf("a child session did not start: %s\n", why);
+    wb_log(WB_LOG_INFO, "%s: %s", session->row->id, words);
+    if (link != NULL) {
+        wb_link_close_stream(link);
+        wb_dap_close(link->dap, why);
+    }
+    pthread_mutex_lock(&session->lock);
+    if (link != NULL) {
+        link->gone = true;
+    }
+    wb_debuggee_print(&session->debuggee, WB_DEBUG_CONSOLE, wb_span(words));
     pthread_mutex_unlock(&session->lock);
 }
 
@@ -207,10 +235,26 @@ struct wb_debug_link *wb_session_add_link(struct wb_debug_session *session)
     return link;
 }
 
+/* What breaks the framing ends the connection, though the adapter may think that it stands. */
+void wb_link_feed(struct wb_debug_link *link, const char *ptr, size_t len)
+{
+    struct wb_debug_session *session = link->session;
+    bool was_open = !wb_dap_is_closed(link->dap);
+    wb_dap_feed(link->dap, ptr, len);
+    const char *reason = was_open ? wb_dap_close_reason(link->dap) : NULL;
+    if (reason != NULL) {
+        pthread_mutex_lock(&session->lock);
+        if (session->broken == NULL) {
+            session->broken = wb_strdup(reason);
+        }
+        pthread_mutex_unlock(&session->lock);
+        wb_link_on_end(link);
+    }
+}
+
 static void on_socket_data(void *ctx, const char *ptr, size_t len)
 {
-    struct wb_debug_link *link = ctx;
-    wb_dap_feed(link->dap, ptr, len);
+    wb_link_feed(ctx, ptr, len);
 }
 
 static void on_socket_end(void *ctx)

@@ -7,7 +7,6 @@
 #include "debug/session_internal.h"
 
 #define INITIALIZE_MS 15000 /* a Node or Java program on a busy machine */
-#define REQUEST_MS 15000    /* a breakpoint request */
 
 /* --- initialize --- */
 
@@ -94,8 +93,8 @@ int wb_link_send_breakpoints(struct wb_debug_link *link, const char *path, int64
         return 0;
     }
     if (wb_dap_call(link->dap, command, wb_text_span(&arguments),
-                    WB_MIN(deadline_ms, wb_clock_deadline(REQUEST_MS)), cancel, &arena, &answer,
-                    err) != 0) {
+                    WB_MIN(deadline_ms, wb_clock_deadline(link->session->answer_ms)), cancel,
+                    &arena, &answer, err) != 0) {
         return -1;
     }
     pthread_mutex_lock(&points->lock);
@@ -157,8 +156,8 @@ int wb_link_send_exceptions(struct wb_debug_link *link, int64_t deadline_ms,
         return 0;
     }
     return wb_dap_call(link->dap, "setExceptionBreakpoints", wb_text_span(&arguments),
-                       WB_MIN(deadline_ms, wb_clock_deadline(REQUEST_MS)), cancel, &arena, &answer,
-                       err);
+                       WB_MIN(deadline_ms, wb_clock_deadline(link->session->answer_ms)), cancel,
+                       &arena, &answer, err);
 }
 
 static int send_all_breakpoints(struct wb_debug_link *link, int64_t deadline_ms,
@@ -196,10 +195,14 @@ static int wait_initialized(struct wb_debug_link *link, struct wb_dap_pending *l
            !wb_dap_is_failed(link->dap, launch)) {
         in_time = wb_cond_wait(&session->changed, &session->lock, deadline_ms);
     }
-    bool initialized = link->initialized;
+    bool initialized = link->initialized, gone = link->gone;
     pthread_mutex_unlock(&session->lock);
-    if (initialized || wb_dap_is_answered(link->dap, launch)) {
+    if (initialized || wb_dap_is_failed(link->dap, launch)) {
         return 0; /* a failure is told by the launch's answer */
+    }
+    if (gone) {
+        return wb_error_set(err, WB_ERROR_CLOSED, "%s ended before it took breakpoints",
+                            session->row->id);
     }
     return wb_cancel_is_fired(cancel)
                ? wb_error_set(err, WB_ERROR_CANCELLED, "the start was given up")
@@ -302,6 +305,9 @@ int wb_debug_session_start(struct wb_debug_session *session, const struct wb_deb
     wb_cancel_hook_remove(cancel, &hook);
     pthread_mutex_lock(&session->lock);
     bool is_unwanted = session->state != WB_SESSION_STARTING;
+    /* A program that was quick: its end is the answer, whatever the adapter still owes us. */
+    bool is_done = session->debuggee.terminated && session->end_why == NULL &&
+                   (status == 0 || own.code == WB_ERROR_CANCELLED || own.code == WB_ERROR_TIMEOUT);
     if (status == 0 && !is_unwanted) {
         wb_debuggee_started(&session->debuggee);
         wb_session_set_state(session, WB_SESSION_LIVE);
@@ -312,6 +318,10 @@ int wb_debug_session_start(struct wb_debug_session *session, const struct wb_deb
     bool died = session->n_links > 0 && session->links[0]->gone;
     pthread_cond_broadcast(&session->changed);
     pthread_mutex_unlock(&session->lock);
+    if (is_done) {
+        wb_debug_session_end(session, NULL);
+        return 0;
+    }
     if (status != 0 || is_unwanted) {
         wb_debug_session_end(session, status != 0 ? own.message : NULL);
         return status != 0 ? wb_error_set(err, own.code, "%s", own.message)
@@ -339,15 +349,14 @@ static void start_child(struct wb_debug_session *session, uint64_t number)
     const struct wb_child_wish *wish = &session->wishes[number];
     int64_t deadline_ms = wb_clock_deadline(session->row->start_ms);
     struct wb_cancel *cancel = &session->start_cancel;
-    struct wb_error err;
+    struct wb_error err = {.message = "there are too many"};
     struct wb_debug_link *link = wb_session_add_link(session);
     bool is_attach = wb_str_equal(wish->command, "attach");
     if (link == NULL || wb_link_meet(link, -1, session->port, deadline_ms, cancel, &err) != 0 ||
         wb_link_initialize(link, deadline_ms, cancel, &err) != 0 ||
         wb_link_shake_hands(link, is_attach ? "attach" : "launch",
                             wb_text_span(&wish->configuration), deadline_ms, cancel, &err) != 0) {
-        /* A child's failure does not end its parent. */
-        wb_log(WB_LOG_INFO, "a child session of %s did not start", session->row->id);
+        wb_session_lose_child(session, link, err.message);
     }
 }
 

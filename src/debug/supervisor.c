@@ -193,20 +193,11 @@ static int refuse(struct wb_debug_session *old, struct wb_error *err)
                         view.title, wb_debuggee_state_name(view.state));
 }
 
-static bool is_alive(struct wb_debug_session *session)
-{
-    WB_AUTO(wb_arena_done) struct wb_arena arena;
-    struct wb_debug_view view;
-    wb_arena_init(&arena);
-    wb_debug_session_view(session, &arena, &view);
-    return view.state != WB_DEBUGGEE_ENDED;
-}
-
 int wb_debug_place_put(struct wb_debug_place *place, const struct wb_run *run,
                        struct wb_debug_session *session, struct wb_error *err)
 {
     struct wb_debug_session *old = wb_debug_place_session(place);
-    if (old != NULL && is_alive(old)) {
+    if (old != NULL && !wb_debug_session_has_ended(old)) {
         int status = refuse(old, err);
         wb_debug_session_unref(old);
         return status;

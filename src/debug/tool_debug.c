@@ -155,6 +155,19 @@ static int name_subject(struct wb_call *call, const void *args, struct wb_gate_s
     return 0;
 }
 
+/* A connection that was lost meanwhile is a session that ended, and why is known in a moment. */
+static int tell_end(struct wb_debug *debug, struct wb_call *call, struct wb_error *err)
+{
+    WB_AUTO(wb_debug_session_unref_p)
+    struct wb_debug_session *session = wb_debug_place_session(debug->place);
+    struct wb_debug_view view;
+    if (session == NULL || !wb_debug_session_has_ended(session)) {
+        return -1;
+    }
+    wb_debug_session_view(session, call->arena, &view);
+    return wb_error_set(err, WB_ERROR_CLOSED, "the session has ended: %s", view.end_reason);
+}
+
 static int call_debug(struct wb_call *call, const void *args, struct wb_result *result,
                       struct wb_error *err)
 {
@@ -166,7 +179,15 @@ static int call_debug(struct wb_call *call, const void *args, struct wb_result *
     if (wb_debug_place_take_turn(debug->place, call->deadline_ms, call->cancel, err) != 0) {
         return -1;
     }
-    int status = actions[a->operation](debug, call, a, result, err);
+    struct wb_error own;
+    int status = actions[a->operation](debug, call, a, result, &own);
+    if (status != 0) {
+        wb_error_set(err, own.code, "%s", own.message);
+        if (own.code == WB_ERROR_CLOSED && a->operation != WB_DEBUG_LAUNCH &&
+            a->operation != WB_DEBUG_ATTACH) {
+            (void)tell_end(debug, call, err);
+        }
+    }
     wb_debug_place_give_turn(debug->place);
     return status;
 }

@@ -193,6 +193,32 @@ static void noise_is_kept_out(void **state)
     assert_string_equal(wb_text_cstr(&text), "one\ntwo\nconsole\n");
 }
 
+static void a_stop_that_is_told_again_is_the_same(void **state)
+{
+    struct fixture *f = *state;
+    const char *stop = "{\"reason\":\"breakpoint\",\"threadId\":1,\"hitBreakpointIds\":[2]}";
+    stop_at(f, stop);
+    assert_int_equal(event(f, "stopped", stop), WB_NEWS_NONE);
+    assert_int_equal(f->debuggee.state, WB_DEBUGGEE_STOPPED);
+    assert_int_equal(f->debuggee.stop.epoch, 1);
+    wb_debuggee_move(&f->debuggee);
+    stop_at(f, stop); /* a loop */
+    assert_int_equal(f->debuggee.stop.epoch, 2);
+    assert_int_equal(event(f, "stopped", "{\"reason\":\"breakpoint\",\"threadId\":2}"),
+                     WB_NEWS_STOPPED);
+}
+
+static void a_stop_ends_with_its_child_session(void **state)
+{
+    struct fixture *f = *state;
+    const struct wb_json *body = wb_json_parse(&f->arena, WB_SPAN("{\"reason\":\"step\"}"), NULL);
+    assert_int_equal(wb_debuggee_event(&f->debuggee, 2, "stopped", body), WB_NEWS_STOPPED);
+    wb_debuggee_lose_link(&f->debuggee, 1);
+    assert_int_equal(f->debuggee.state, WB_DEBUGGEE_JUDGING);
+    wb_debuggee_lose_link(&f->debuggee, 2);
+    assert_int_equal(f->debuggee.state, WB_DEBUGGEE_RUNNING);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -206,6 +232,8 @@ int main(void)
         TEST(the_end_stays),
         TEST(exit_codes_are_read_from_words),
         TEST(noise_is_kept_out),
+        TEST(a_stop_that_is_told_again_is_the_same),
+        TEST(a_stop_ends_with_its_child_session),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
