@@ -10,6 +10,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 from harness.program import Werkbank  # noqa: E402
 from harness.scripted import Scripted  # noqa: E402
+from harness.scripted_debug import ScriptedDebug  # noqa: E402
 from harness.serve import ModernServe, Serve  # noqa: E402
 from harness.suite import Desk  # noqa: E402
 
@@ -79,3 +80,17 @@ def scripted_session(werkbank, scripted):
         return one, werkbank.session(one.root, *one.options(), *options)
 
     return make
+
+
+@pytest.fixture
+def debug_session(werkbank, tmp_path):
+    """A workspace with the scripted debug adapter and a session in it: (scripted, session)."""
+    made = []
+
+    def make(scenario=None, **more):
+        made.append(ScriptedDebug(tmp_path, scenario, **more))
+        return made[-1], werkbank.session(made[-1].root, *made[-1].options())
+
+    yield make
+    for one in made:
+        assert one.violations() == []

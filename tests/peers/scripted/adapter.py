@@ -22,8 +22,9 @@ STEPPING = ("next", "stepIn", "stepOut")
 
 
 class Adapter:
-    def __init__(self, scenario, journal, stream, writer):
+    def __init__(self, scenario, journal, stream, writer, root=None):
         self.scenario = scenario
+        self.root = root  # of a child session: the adapter's first connection
         self.journal = journal
         self.stream = stream
         self.writer = writer
@@ -46,20 +47,26 @@ class Adapter:
             return self.seq
 
     def send(self, kind, **fields):
-        self.writer.send({"seq": self.next_seq(), "type": kind, **fields})
+        seq = self.scenario.get("seq", self.next_seq())
+        try:
+            self.writer.send({"seq": seq, "type": kind, **fields})
+        except OSError:
+            pass  # the client is gone; the end of the input says so
 
     def event(self, name, body=None):
-        self.send("event", event=name, **({} if body is None else {"body": body}))
+        if name not in self.scenario.get("withhold", []):
+            self.send("event", event=name, **({} if body is None else {"body": body}))
 
     def answer(self, request, body=None, error=None):
         command = request["command"]
-        late = self.scenario.get("late_ms", {}).get(command, 0)
-        if late:
-            time.sleep(late / 1000)
+        time.sleep(self.scenario.get("late_ms", {}).get(command, 0) / 1000)
+        for name, event in self.scenario.get("events_on", {}).get(command, []):
+            self.event(name, event)
+        body = self.scenario.get("bodies", {}).get(command, body)
         if command in self.scenario.get("never_answer", []):
             return
         message = {
-            "request_seq": request["seq"],
+            "request_seq": request["seq"] + self.scenario.get("request_seq_off", 0),
             "command": "" if self.scenario.get("empty_command") else command,
             "success": error is None,
         }
@@ -67,8 +74,8 @@ class Adapter:
             message.update(self.error_fields(error))
         elif body is not None:
             message["body"] = body
-        self.send("response", **message)
-        if command in self.scenario.get("answer_twice", []):
+        twice = self.scenario.get("answer_twice", [])
+        for _ in range(2 if command in twice or "*" in twice else 1):
             self.send("response", **message)
 
     def error_fields(self, text):
@@ -82,7 +89,7 @@ class Adapter:
         return {"message": "Failed", "body": detail}
 
     def violation(self, what):
-        self.journal.write("violation", what=what)
+        self.journal.write("violation", text=what)
 
     # --- the loop ---
 
@@ -99,7 +106,7 @@ class Adapter:
                     while True:
                         time.sleep(3600)
                 return self.kill_debuggee()
-            self.journal.write("received", message=message)
+            self.journal.write("received", message=message, child=self.root is not None)
             if message.get("type") == "request":
                 self.take_request(message)
 
@@ -107,6 +114,8 @@ class Adapter:
         command = request["command"]
         if command == self.scenario.get("crash_on"):
             self.journal.write("stop", reason="crash")
+            if "crash_status" in self.scenario:
+                os._exit(self.scenario["crash_status"])
             os.kill(os.getpid(), self.scenario.get("crash_signal", signal.SIGKILL))
         corrupt = self.scenario.get("corrupt", {}).get(command)
         if corrupt:
@@ -159,9 +168,11 @@ class Adapter:
         self.start_debuggee()
         if path:
             self.program = Program(path)
+        if self.scenario.get("flood_forever"):
+            threading.Thread(target=self.flood, daemon=True).start()
         if self.order()[1] == "before":
             self.answer(request)
-        if self.order()[0] == "launch" and not self.scenario.get("never_initialized"):
+        if self.order()[0] == "launch":
             self.send_initialized()
         if self.order()[1] == "after":
             self.answer(request)
@@ -172,13 +183,19 @@ class Adapter:
         if self.scenario.get("run_in_terminal"):
             body = {"cwd": "/", "args": ["true"], "kind": "integrated"}
             self.send("request", command="runInTerminal", arguments=body)
-        if self.scenario.get("start_debugging"):
-            body = {"request": "launch", "configuration": {"__child": 1}}
+        for number in range(self.scenario.get("start_debugging", 0)):
+            configuration = {**self.launch["arguments"], "__child": number}
+            body = {"request": "launch", "configuration": configuration}
             self.send("request", command="startDebugging", arguments=body)
+
+    def flood(self):
+        """Output without end, whatever else is said."""
+        while True:
+            self.event("output", {"category": "stdout", "output": "flood\n" * 100})
 
     def start_debuggee(self):
         """A real process in a group of its own, as real adapters keep theirs."""
-        if self.scenario.get("debuggee", True):
+        if self.scenario.get("debuggee", True) and not self.scenario.get("start_debugging"):
             self.debuggee = subprocess.Popen(["sleep", "600"], process_group=0)
             self.journal.write("debuggee", debuggee=self.debuggee.pid)
             self.event("process", {"name": "steps", "systemProcessId": self.debuggee.pid})
@@ -193,7 +210,8 @@ class Adapter:
         if self.order()[1] == "configured":
             self.answer(self.launch)
         self.verify_late()
-        self.start(None)
+        if not self.scenario.get("start_debugging"):
+            self.start(None)
 
     # --- breakpoints ---
 
@@ -203,7 +221,7 @@ class Adapter:
         path = arguments["source"]["path"]
         wanted = arguments.get("breakpoints", [])
         found = [self.place(path, one) for one in wanted]
-        self.breakpoints[path] = {one["line"]: asked for one, asked in zip(found, wanted) if one["verified"]}
+        self.breakpoints[path] = {one["line"] for one in found if one["verified"]}
         if self.scenario.get("verify_late") and self.state == "idle":
             self.verified += found
             found = [{**one, "verified": False} for one in found]
@@ -216,7 +234,7 @@ class Adapter:
         if self.program is not None and path == self.program.path:
             line = self.program.first_step_from(line)
         if line is None:
-            return {"id": wanted["line"], "verified": False, "message": "behind the end of the file"}
+            return {"id": wanted["line"], "verified": False, "message": "behind the file's end"}
         return {"id": wanted["line"], "verified": True, "line": line}
 
     def verify_late(self):
@@ -229,7 +247,8 @@ class Adapter:
         self.answer(request, {})
 
     def on_setFunctionBreakpoints(self, request, arguments):
-        self.answer(request, {"breakpoints": [{"verified": True} for _ in arguments["breakpoints"]]})
+        found = [{"verified": True} for _ in arguments["breakpoints"]]
+        self.answer(request, {"breakpoints": found})
 
     # --- moving ---
 
@@ -248,7 +267,8 @@ class Adapter:
             line = self.program.next
             if self.pause_wanted:
                 return self.stop("pause")
-            if not (first and mode is not None) and line in self.breakpoints.get(self.program.path, {}):
+            is_moving = first and mode is not None
+            if not is_moving and line in self.breakpoints.get(self.program.path, ()):
                 return self.stop("breakpoint", hitBreakpointIds=[line])
             first = False
             what, operand = self.program.step()
@@ -280,15 +300,20 @@ class Adapter:
     def stop(self, reason, **fields):
         self.state = "stopped"
         body = {"reason": reason, "threadId": 1, "allThreadsStopped": True, **fields}
-        self.event("stopped", body)
+        for name in self.scenario.get("stop_lacks", []):
+            body.pop(name, None)
+        body.update(self.scenario.get("stop_says", {}))
+        for _ in range(self.scenario.get("stopped_times", 1)):
+            self.event("stopped", body)
 
     def end(self, status):
         self.state = "ended"
         self.kill_debuggee()
-        if not self.scenario.get("no_exited"):
-            self.event("exited", {"exitCode": status})
+        self.event("exited", {"exitCode": status})
         for _ in range(self.scenario.get("terminated_times", 1)):
             self.event("terminated")
+        if self.scenario.get("exit_at_end"):
+            os._exit(0)
 
     def kill_debuggee(self):
         if self.debuggee is not None and self.launch["command"] == "launch":
@@ -352,7 +377,12 @@ class Adapter:
         if arguments["variablesReference"] != 1:
             return self.answer(request, {"variables": []})
         variables = [
-            {"name": name, "value": str(value), "type": type(value).__name__, "variablesReference": 0}
+            {
+                "name": name,
+                "value": str(value),
+                "type": type(value).__name__,
+                "variablesReference": 0,
+            }
             for name, value in self.frame.variables.items()
         ]
         self.answer(request, {"variables": variables})
@@ -380,7 +410,10 @@ class Adapter:
         if arguments.get("terminateDebuggee", self.launch and self.launch["command"] == "launch"):
             self.kill_debuggee()
         self.answer(request)
-        if self.scenario.get("exit_after_disconnect", True):
+        if self.root is not None:
+            if self.state == "ended" and self.scenario.get("root_tells_end", True):
+                self.root.event("terminated")
+        elif self.scenario.get("exit_after_disconnect", True):
             self.journal.write("stop", reason="disconnect")
             sys.stdout.flush()
             os._exit(self.scenario.get("exit_status", 0))

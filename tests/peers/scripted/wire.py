@@ -45,6 +45,8 @@ def corrupt_frame(kind, body):
         "deep_json": b"Content-Length: 200000\r\n\r\n" + b"[" * 200000,
         "eof_mid_frame": b"Content-Length: %s\r\n\r\n" % size + body[: len(body) // 2],
         "eof_mid_header": b"Content-Len",
+        "long_line": b"X" * 200000,
+        "many_headers": b"X-Scripted: yes\r\n" * 20000,
     }
     return frames[kind]
 
