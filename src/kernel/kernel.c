@@ -291,11 +291,21 @@ const struct wb_kernel_hello *wb_kernel_hello(const struct wb_kernel *kernel)
     return &kernel->hello;
 }
 
+/* Under the lock: the end of the frames is often heard of before the exit that it comes from. */
+static void await_exit(struct wb_kernel *kernel)
+{
+    int64_t until_ms = kernel->lost_ms + WB_KERNEL_LOST_MS;
+    while (!kernel->has_exited && kernel->broken == NULL &&
+           wb_cond_wait(&kernel->changed, &kernel->lock, until_ms)) {
+    }
+}
+
 bool wb_kernel_is_alive(struct wb_kernel *kernel, struct wb_text *ret_cause)
 {
     pthread_mutex_lock(&kernel->lock);
     bool is_alive = !kernel->has_exited && kernel->broken == NULL && kernel->lost_ms == 0;
     if (!is_alive && ret_cause != NULL) {
+        await_exit(kernel);
         wb_kernel_describe_end(kernel, ret_cause);
     }
     pthread_mutex_unlock(&kernel->lock);

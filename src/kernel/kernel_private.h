@@ -8,6 +8,8 @@
 #include "kernel/frame.h"
 #include "kernel/kernel.h"
 
+#define WB_KERNEL_LOST_MS 1000 /* after its frames ended: to end by itself */
+
 enum wb_kernel_state {
     KERNEL_STARTING,
     KERNEL_IDLE,

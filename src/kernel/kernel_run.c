@@ -12,7 +12,6 @@
 #define REPEAT_MS 1000     /* after an interrupt: once more */
 #define KILL_MS 5000       /* after an interrupt: SIGKILL */
 #define MARK_MS 250        /* after DONE: for the text that was printed before it */
-#define LOST_MS 300        /* after its frames ended: to end by itself */
 #define ENDING_MS 2000     /* after DONE of a cell that ends its kernel */
 #define WAIT_EVERY_MS 5000 /* on_wait */
 
@@ -129,7 +128,7 @@ static bool must_be_killed(struct course *course)
         return is_due(course, kernel->done_ms + ENDING_MS);
     }
     if (kernel->lost_ms != 0) {
-        return is_due(course, kernel->lost_ms + LOST_MS);
+        return is_due(course, kernel->lost_ms + WB_KERNEL_LOST_MS);
     }
     return kernel->state == KERNEL_INTERRUPTING && is_due(course, course->interrupted_ms + KILL_MS);
 }

@@ -249,6 +249,21 @@ def test_a_death_between_cells(cells):
     assert "[the earlier interpreter exited with status 9" in here.ok("1").text
 
 
+def test_an_exit_is_told_though_the_channel_ended_first(cells):
+    here = cells()
+    kernel = here.value("import os, threading, time; os.getpid()")
+    here.ok(
+        """
+def end():
+    os.closerange(200, 210)
+    time.sleep(0.4)
+    os._exit(9)
+threading.Timer(0.2, end).start()"""
+    )
+    wait_until(lambda: not os.path.exists(f"/proc/{kernel}/fd/201"), what="the channel's end")
+    assert "[the earlier interpreter exited with status 9" in here.ok("1").text
+
+
 def children(pid):
     """All descendants but guards."""
     for task in os.listdir(f"/proc/{pid}/task"):
