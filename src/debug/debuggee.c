@@ -155,6 +155,9 @@ static void look_for_exit_code(struct wb_debuggee *debuggee, struct wb_span text
                (rest.ptr[len] == '-' || (rest.ptr[len] >= '0' && rest.ptr[len] <= '9'))) {
             len++;
         }
+        if (len == 0 && debuggee->is_attached) {
+            continue;
+        }
         /* gdb writes octal, with a zero in front; words alone ("exited normally") mean 0. */
         WB_AUTO(wb_free_p) char *digits = wb_strndup(rest.ptr, WB_MIN(len, (size_t)20));
         set_exit_code(debuggee, strtoll(digits, NULL, *digits == '0' ? 8 : 10));

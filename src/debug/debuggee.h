@@ -50,6 +50,7 @@ struct wb_debuggee {
     struct wb_stop stop; /* the last one; stays readable after the end */
     uint64_t moves;      /* counts our continues and steps */
     bool pausing;        /* we asked for a pause and have not seen its stop */
+    bool is_attached;    /* we did not start it: words without a number tell no exit code */
     bool entering;       /* the first stop is the one at the entry that was asked for */
     bool terminated;     /* the adapter said so, on its first connection */
     bool has_exit_code;

@@ -297,6 +297,25 @@ static void add_unbound(struct wb_report *it, struct wb_text *out)
     }
 }
 
+/* A program that never came to anything: the adapter may know why. */
+static void add_console(struct wb_report *it, const struct wb_debug_view *view, struct wb_text *out)
+{
+    WB_AUTO(wb_text_done) struct wb_text printed = {0};
+    uint64_t dropped;
+    if (view->stop.epoch > 0 || view->has_exit_code) {
+        return;
+    }
+    wb_debug_session_read_output(it->inspect.session, it->since, WB_DEBUG_CONSOLE, &printed,
+                                 &dropped);
+    struct wb_span text = wb_span_trim(wb_text_span(&printed));
+    size_t cut = text.len > OUTPUT_SHOWN_BYTES ? text.len - OUTPUT_SHOWN_BYTES : 0;
+    if (text.len > 0) {
+        wb_text_printf(out, "%s said: ", view->row->id);
+        wb_text_add_utf8(out, (struct wb_span){text.ptr + cut, text.len - cut});
+        wb_text_add_char(out, '\n');
+    }
+}
+
 static void report_end(struct wb_report *it, const struct wb_debug_view *view,
                        struct wb_result *result, struct wb_json_writer *w)
 {
@@ -312,6 +331,7 @@ static void report_end(struct wb_report *it, const struct wb_debug_view *view,
                        view->stop.description != NULL ? view->stop.description : "");
     }
     add_unbound(it, out);
+    add_console(it, view, out);
     add_output(it, out);
     put_state(w, view, NULL, 0, NULL);
 }

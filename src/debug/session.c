@@ -101,6 +101,7 @@ struct wb_debug_session *wb_debug_session_new(const struct wb_debug_options *opt
     pthread_mutex_init(&session->lock, NULL);
     wb_cond_init(&session->changed);
     wb_debuggee_init(&session->debuggee, options->row->exit_text, options->row->hidden_output);
+    session->debuggee.is_attached = !options->is_ours;
     session->debuggee.entering = options->stop_on_entry;
     wb_handles_init(&session->handles);
     session->timer =

@@ -180,6 +180,16 @@ static void exit_codes_are_read_from_words(void **state)
     }
 }
 
+static void an_attached_program_s_code_is_a_number(void **state)
+{
+    struct fixture *f = *state;
+    f->debuggee.is_attached = true;
+    event(f, "output", "{\"output\":\"[Inferior 1 (process 5) exited normally]\"}");
+    assert_false(f->debuggee.has_exit_code);
+    event(f, "output", "{\"output\":\"Process 12 has exited with status 0\"}");
+    assert_true(f->debuggee.has_exit_code);
+}
+
 static void noise_is_kept_out(void **state)
 {
     struct fixture *f = *state;
@@ -231,6 +241,7 @@ int main(void)
         TEST(an_old_judgement_decides_nothing),
         TEST(the_end_stays),
         TEST(exit_codes_are_read_from_words),
+        TEST(an_attached_program_s_code_is_a_number),
         TEST(noise_is_kept_out),
         TEST(a_stop_that_is_told_again_is_the_same),
         TEST(a_stop_ends_with_its_child_session),
