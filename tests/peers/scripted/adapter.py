@@ -268,7 +268,7 @@ class Adapter:
             if self.pause_wanted:
                 return self.stop("pause")
             is_moving = first and mode is not None
-            if not is_moving and line in self.breakpoints.get(self.program.path, ()):
+            if not is_moving and self.is_hit(line):
                 return self.stop("breakpoint", hitBreakpointIds=[line])
             first = False
             what, operand = self.program.step()
@@ -282,6 +282,9 @@ class Adapter:
                 self.put(what, operand)
             if mode in STEPPING and self.is_step_done(mode, depth):
                 return self.stop("step")
+
+    def is_hit(self, line):
+        return line in self.breakpoints.get(self.program.path, ())
 
     def is_step_done(self, mode, depth):
         now = len(self.program.frames)

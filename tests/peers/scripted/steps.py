@@ -8,6 +8,8 @@
     spin                   goes on for ever, until it is paused
     throw TEXT             an exception that nobody catches
     exit STATUS            ends; the end of the file is `exit 0`
+
+In a file of another language a step is what stands behind "// > ".
 """
 
 
@@ -29,7 +31,10 @@ class Program:
     def __init__(self, path):
         self.path = path
         with open(path, encoding="utf-8") as file:
-            self.lines = [line.strip() for line in file.read().split("\n")]
+            lines = file.read().split("\n")
+        if not path.endswith(".steps"):
+            lines = [line.partition("// > ")[2] for line in lines]
+        self.lines = [line.strip() for line in lines]
         self.next = self.first_step_from(1)
         self.frames = [Frame("main")]
         self.frames[-1].line = self.next
