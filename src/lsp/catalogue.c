@@ -50,6 +50,8 @@ static void read_behaviour(const struct wb_json *json, struct wb_server_row *row
     row->ready = (enum wb_ready_mode)read_choice(wb_json_get(json, "ready"), ready, 4, 0);
     row->declare_pull = wb_json_bool(wb_json_get(json, "declare_pull"), true);
     row->check_progress = wb_json_str(wb_json_get(json, "check_progress"));
+    row->check_cause = wb_json_str(wb_json_get(json, "check_cause"));
+    row->first_refresh = wb_json_bool(wb_json_get(json, "first_refresh"), false);
     row->versions = wb_json_bool(wb_json_get(json, "versions"), false);
     row->want_diagnostics = wb_json_bool(wb_json_get(json, "want_diagnostics"), false);
     row->offset_encoding = wb_json_bool(wb_json_get(json, "offset_encoding"), false);

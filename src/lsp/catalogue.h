@@ -45,7 +45,9 @@ struct wb_server_row {
     int64_t settle_ms;        /* a matching push may be followed by a better one within this */
     enum wb_ready_mode ready;
     const char *check_progress; /* part of the token under which it runs a checker on save; NULL */
-    int64_t memory_bytes;       /* 0: no limit */
+    const char *check_cause; /* part of a token that begins when a load causes that check; NULL */
+    bool first_refresh;      /* answers pulls only after its first refresh */
+    int64_t memory_bytes;    /* 0: no limit */
     const char *
         *rebuild_on; /* globs: after such a file changed, open documents are looked at anew */
     const char **index_files; /* without one of these in its root it knows open files only */

@@ -8,11 +8,10 @@
 #include "base/clock.h"
 #include "sys/path.h"
 
-/* From a save to the beginning of the check that it causes: rust-analyzer gathers saves for 50 ms, so
- * that an earlier beginning belongs to the save before. */
-#define CHECK_BEGIN_LEAST_MS 45
-#define CHECK_BEGIN_MOST_MS 3000
 #define OFFER_MS 5000 /* after the handshake, for the registration of pull diagnostics */
+#define YOUNG_MS 800  /* after the handshake */
+#define YOUNG_SETTLE_MS 150
+#define PULLS_AGAIN_MAX 3 /* of one question, because the server asked for it meanwhile */
 
 static void clear_publication(struct wb_publication *publication)
 {
@@ -39,11 +38,15 @@ void wb_server_news_store(struct wb_server *server, const char *path, bool pulle
 {
     struct wb_news *news = find_news(server, path);
     struct wb_publication *publication = pulled ? &news->pull : &news->push;
+    bool again = publication->has_version && has_version && publication->version == version;
+    unsigned n_before = again ? publication->n_in_a_row : 0;
     clear_publication(publication);
     wb_arena_init(&publication->arena);
     publication->there = true;
     publication->has_version = has_version;
     publication->version = version;
+    publication->at_ms = wb_clock_now_ms();
+    publication->n_in_a_row = n_before + 1;
     publication->serial = ++server->serial;
     publication->result_id = result_id != NULL ? wb_strdup(result_id) : NULL;
     publication->items = wb_json_write(&publication->arena, items);
@@ -151,6 +154,20 @@ static uint64_t push_serial(struct wb_server *server, const char *path)
     return news != NULL ? news->push.serial : 0;
 }
 
+/* Until when a better push may follow the one that is there: some rows publish a first, poorer result
+ * for the same version, and servers that have just begun an empty one before they have read their
+ * configuration. */
+static int64_t settled_at(const struct wb_server *server, const char *path)
+{
+    const struct wb_news *news = wb_map_get(&server->news, path);
+    const struct wb_publication *push = &news->push;
+    bool may_be_early = push->list.count == 0 && push->at_ms < server->running_since_ms + YOUNG_MS;
+    if (push->has_version && push->n_in_a_row > 1) {
+        return push->at_ms;
+    }
+    return push->at_ms + WB_MAX(server->row->settle_ms, may_be_early ? YOUNG_SETTLE_MS : 0);
+}
+
 static bool is_over(const struct wb_server *server, struct wb_cancel *cancel)
 {
     return server->state > WB_SERVER_RUNNING || wb_cancel_is_fired(cancel);
@@ -164,15 +181,13 @@ static void wake(void *ctx)
     pthread_mutex_unlock(&server->lock);
 }
 
-/* Some rows publish a first, poorer result for the same version: one more within settle_ms ends the
- * wait at once. `lock` is held. */
-static void settle(struct wb_server *server, const char *path, int64_t deadline_ms,
+/* One more push ends the wait at once. `lock` is held. */
+static void settle(struct wb_server *server, const char *path, int64_t until_ms,
                    struct wb_cancel *cancel)
 {
     uint64_t first = push_serial(server, path);
-    int64_t until = WB_MIN(deadline_ms, wb_clock_deadline(server->row->settle_ms));
     while (push_serial(server, path) == first && !is_over(server, cancel) &&
-           wb_cond_wait(&server->changed, &server->lock, until)) {
+           wb_cond_wait(&server->changed, &server->lock, until_ms)) {
     }
 }
 
@@ -182,15 +197,13 @@ static bool wait_for_push(struct wb_server *server, const char *path, const stru
     struct wb_cancel_hook hook = {.fire = wake, .ctx = server};
     wb_cancel_hook_add(cancel, &hook);
     pthread_mutex_lock(&server->lock);
-    bool waited = false;
     bool in_time = true;
     while (in_time && !has_push(server, path, sync) && !is_over(server, cancel)) {
-        waited = true;
         in_time = wb_cond_wait(&server->changed, &server->lock, deadline_ms);
     }
     bool there = has_push(server, path, sync);
-    if (there && waited && server->row->settle_ms > 0) {
-        settle(server, path, deadline_ms, cancel);
+    if (there) {
+        settle(server, path, WB_MIN(deadline_ms, settled_at(server, path)), cancel);
     }
     pthread_mutex_unlock(&server->lock);
     wb_cancel_hook_remove(cancel, &hook);
@@ -202,14 +215,20 @@ static bool offers_pull(struct wb_server *server)
     return wb_server_offers_locked(server, "diagnosticProvider", "textDocument/diagnostic");
 }
 
-/* Servers that register the offer do so some time after the handshake. */
+static bool is_open_for_pull(struct wb_server *server)
+{
+    return offers_pull(server) && (server->refreshes > 0 || !server->row->first_refresh);
+}
+
+/* Servers that register the offer do so some time after the handshake, and some that offer at once
+ * have not read their configuration yet. */
 static void wait_for_offer(struct wb_server *server, int64_t deadline_ms, struct wb_cancel *cancel)
 {
     struct wb_cancel_hook hook = {.fire = wake, .ctx = server};
     wb_cancel_hook_add(cancel, &hook);
     pthread_mutex_lock(&server->lock);
     int64_t until = WB_MIN(deadline_ms, server->running_since_ms + OFFER_MS);
-    while (!offers_pull(server) && !is_over(server, cancel) &&
+    while (!is_open_for_pull(server) && !is_over(server, cancel) &&
            wb_cond_wait(&server->changed, &server->lock, until)) {
     }
     pthread_mutex_unlock(&server->lock);
@@ -300,8 +319,16 @@ static void take_report(struct wb_server *server, struct wb_arena *arena, const 
     pthread_mutex_unlock(&server->lock);
 }
 
-static int pull(struct wb_server *server, const char *path, int64_t version, int64_t deadline_ms,
-                struct wb_cancel *cancel, struct wb_error *err)
+static uint64_t refreshes_of(struct wb_server *server)
+{
+    pthread_mutex_lock(&server->lock);
+    uint64_t refreshes = server->refreshes;
+    pthread_mutex_unlock(&server->lock);
+    return refreshes;
+}
+
+static int pull_once(struct wb_server *server, const char *path, int64_t version,
+                     int64_t deadline_ms, struct wb_cancel *cancel, struct wb_error *err)
 {
     WB_AUTO(wb_arena_done) struct wb_arena arena;
     wb_arena_init(&arena);
@@ -315,6 +342,21 @@ static int pull(struct wb_server *server, const char *path, int64_t version, int
     }
     take_report(server, &arena, path, report, version);
     return 0;
+}
+
+/* A workspace/diagnostic/refresh says that answers until then do not hold. */
+static int pull(struct wb_server *server, const char *path, int64_t version, int64_t deadline_ms,
+                struct wb_cancel *cancel, struct wb_error *err)
+{
+    for (int again = 0;; again++) {
+        uint64_t refreshes = refreshes_of(server);
+        if (pull_once(server, path, version, deadline_ms, cancel, err) < 0) {
+            return -1;
+        }
+        if (refreshes_of(server) == refreshes || again == PULLS_AGAIN_MAX) {
+            return 0;
+        }
+    }
 }
 
 static int ask_tsserver(struct wb_server *server, const char *path, int64_t version,
@@ -334,39 +376,22 @@ static int ask_tsserver(struct wb_server *server, const char *path, int64_t vers
     return 0;
 }
 
-static bool has_begun(const struct wb_server *server, const struct wb_sync *sync)
+/* Waits for the check behind a save, and for a load that is under way, whose end causes one too. The
+ * check's last push comes just behind its end. False: the deadline. */
+static bool wait_for_check(struct wb_server *server, const char *path, int64_t deadline_ms,
+                           struct wb_cancel *cancel)
 {
-    return server->check_begun_ms >= sync->saved_ms + CHECK_BEGIN_LEAST_MS;
-}
-
-/* `lock` is held. */
-static bool is_checking(const struct wb_server *server, const struct wb_sync *sync)
-{
-    return has_begun(server, sync) ? server->checking
-                                   : wb_clock_now_ms() < sync->saved_ms + CHECK_BEGIN_MOST_MS;
-}
-
-/* Waits for the checker that a save causes (cargo check). False: the deadline. */
-static bool wait_for_check(struct wb_server *server, const char *path, const struct wb_sync *sync,
-                           int64_t deadline_ms, struct wb_cancel *cancel)
-{
-    if (server->row->check_progress == NULL || sync->saved_ms == 0) {
-        return true;
-    }
+    bool done;
     struct wb_cancel_hook hook = {.fire = wake, .ctx = server};
     wb_cancel_hook_add(cancel, &hook);
-    pthread_mutex_lock(&server->lock);
-    while (is_checking(server, sync) && !is_over(server, cancel) &&
-           wb_clock_left_ms(deadline_ms) > 0) {
-        int64_t until =
-            has_begun(server, sync) ? deadline_ms : sync->saved_ms + CHECK_BEGIN_MOST_MS;
-        (void)wb_cond_wait(&server->changed, &server->lock, WB_MIN(until, deadline_ms));
-    }
-    bool done = !is_checking(server, sync);
-    if (done && has_begun(server, sync)) {
-        settle(server, path, deadline_ms, cancel); /* its last push comes just behind its end */
-    }
-    pthread_mutex_unlock(&server->lock);
+    do {
+        (void)wb_server_wait_ready(server, deadline_ms, cancel);
+        pthread_mutex_lock(&server->lock);
+        done = wb_server_wait_check(server, deadline_ms, cancel);
+        settle(server, path, WB_MIN(deadline_ms, server->check.ended_ms + server->row->settle_ms),
+               cancel);
+        pthread_mutex_unlock(&server->lock);
+    } while (done && wb_server_loading(server, NULL) && wb_clock_left_ms(deadline_ms) > 0);
     wb_cancel_hook_remove(cancel, &hook);
     return done;
 }
@@ -383,7 +408,7 @@ static int ask(struct wb_server *server, const char *path, const struct wb_sync 
     }
     (void)wb_server_wait_ready(server, deadline_ms, cancel);
     /* The check's findings are pushed; the question after it is their fence too. */
-    if (!wait_for_check(server, path, sync, deadline_ms, cancel)) {
+    if (server->row->check_progress != NULL && !wait_for_check(server, path, deadline_ms, cancel)) {
         return wb_error_set(err, WB_ERROR_TIMEOUT, "the check on save is still running");
     }
     int status = server->row->diagnostics == WB_DIAGNOSTICS_TSSERVER

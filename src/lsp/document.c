@@ -192,8 +192,10 @@ static struct wb_document *open_document(struct wb_server *server, const char *p
 static void save(struct wb_server *server, struct wb_document *document)
 {
     if (server->wants_save && document->saved_version != document->version) {
-        document->saved_ms = wb_clock_now_ms();
         document->saved_version = document->version;
+        pthread_mutex_lock(&server->lock);
+        wb_server_check_caused(server);
+        pthread_mutex_unlock(&server->lock);
         send_save(server, document);
     }
 }
@@ -330,7 +332,6 @@ int wb_server_sync(struct wb_server *server, const char *path, const char *langu
         }
         *ret = (struct wb_sync){.version = document->version,
                                 .mark = document->mark,
-                                .saved_ms = document->saved_ms,
                                 .sent = document->version != version_before};
     }
     pthread_mutex_unlock(&server->sync);

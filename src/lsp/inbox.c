@@ -173,6 +173,15 @@ static void create_progress(struct wb_server *server, const struct wb_peer_messa
     reply_null(server, message);
 }
 
+static void note_refresh(struct wb_server *server, const struct wb_peer_message *message)
+{
+    pthread_mutex_lock(&server->lock);
+    server->refreshes++;
+    pthread_cond_broadcast(&server->changed);
+    pthread_mutex_unlock(&server->lock);
+    reply_null(server, message);
+}
+
 static void answer_show_document(struct wb_server *server, const struct wb_peer_message *message)
 {
     reply(server, message, WB_SPAN("{\"success\":false}"));
@@ -190,7 +199,7 @@ static const struct {
     {"workspace/applyEdit", answer_apply_edit},
     {"workspace/codeLens/refresh", reply_null},
     {"workspace/configuration", answer_configuration},
-    {"workspace/diagnostic/refresh", reply_null},
+    {"workspace/diagnostic/refresh", note_refresh},
     {"workspace/foldingRange/refresh", reply_null},
     {"workspace/inlayHint/refresh", reply_null},
     {"workspace/inlineValue/refresh", reply_null},
@@ -242,6 +251,11 @@ static void report_progress(struct wb_progress *progress, const struct wb_json *
     progress->percentage = wb_json_int_or(wb_json_get(value, "percentage"), progress->percentage);
 }
 
+static bool names(const char *part, const char *token)
+{
+    return part != NULL && strcasestr(token, part) != NULL;
+}
+
 /* Tokens are numbers or strings, and need not have been created by a request. */
 static void take_progress(struct wb_server *server, const struct wb_peer_message *message)
 {
@@ -250,18 +264,16 @@ static void take_progress(struct wb_server *server, const struct wb_peer_message
     struct wb_span token = wb_json_write(message->arena, wb_json_get(message->params, "token"));
     const char *key = wb_arena_strndup(message->arena, token.ptr, token.len);
     pthread_mutex_lock(&server->lock);
-    bool is_check =
-        server->row->check_progress != NULL && strcasestr(key, server->row->check_progress) != NULL;
-    if (is_check) {
-        server->checking = !wb_str_equal(kind, "end");
-        if (wb_str_equal(kind, "begin")) {
-            server->check_begun_ms = wb_clock_now_ms();
-        }
+    bool ended = wb_str_equal(kind, "end"), begun = wb_str_equal(kind, "begin");
+    if (names(server->row->check_progress, key)) {
+        wb_server_check_told(server, ended, begun);
+    } else if (begun && names(server->row->check_cause, key)) {
+        wb_server_check_caused(server);
     }
-    if (wb_str_equal(kind, "end")) {
+    if (ended) {
         free_progress(wb_map_remove(&server->progress, key));
         server->progress_ended++;
-    } else if (wb_str_equal(kind, "begin") || wb_str_equal(kind, "report")) {
+    } else if (begun || wb_str_equal(kind, "report")) {
         report_progress(find_progress(server, key), value);
     }
     pthread_cond_broadcast(&server->changed);

@@ -79,8 +79,7 @@ void wb_server_notify(struct wb_server *server, const char *method, struct wb_sp
 struct wb_sync {
     int64_t version;
     uint64_t mark;
-    bool sent;        /* it differed from what the server had */
-    int64_t saved_ms; /* when the server was told that it is saved; 0: not */
+    bool sent; /* it differed from what the server had */
 };
 
 /* Opens the file, or brings the server up to what is on disk; equal content sends nothing. saved:

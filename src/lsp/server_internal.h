@@ -1,5 +1,6 @@
 /* server_internal: the inside of a server, for the files that make one up: server.c (process and
- * requests), handshake.c, inbox.c (what the server sends), document.c, diagnose.c. Nobody else.
+ * requests), handshake.c, inbox.c (what the server sends), document.c, diagnose.c, save_check.c.
+ * Nobody else.
  *
  * Two locks, always taken in this order: `sync` keeps what we tell the server in order (documents
  * and their versions); `lock` guards what it told us (state, news, progress, registrations), and
@@ -27,7 +28,6 @@ struct wb_document {
     uint64_t mark;              /* publications before the text was sent */
     uint64_t tree_seen;         /* changes of the tree (rebuild_on) when it was opened */
     int64_t saved_version;      /* that the server was told is saved; 0: none */
-    int64_t saved_ms;           /* when */
     uint64_t used;              /* larger is later */
 };
 
@@ -38,8 +38,10 @@ struct wb_publication {
     struct wb_span items; /* as the server wrote them, for code actions */
     bool there, has_version;
     int64_t version;
-    uint64_t serial; /* of the server's publications; 0: none yet */
-    char *result_id; /* pulls: for previousResultId */
+    int64_t at_ms;       /* when it came */
+    unsigned n_in_a_row; /* with that version, this one counted */
+    uint64_t serial;     /* of the server's publications; 0: none yet */
+    char *result_id;     /* pulls: for previousResultId */
 };
 
 struct wb_news {
@@ -58,6 +60,14 @@ struct wb_progress {
     char *title;
     struct wb_text message;
     int64_t percentage; /* -1: none */
+};
+
+/* The check behind a save, see save_check.c. */
+struct wb_save_check {
+    bool running;
+    bool doubtful;    /* the next end may be that of an earlier check, cancelled */
+    int64_t cause_ms; /* of the last save or load; 0: none */
+    int64_t begun_ms, ended_ms;
 };
 
 struct wb_server {
@@ -90,10 +100,10 @@ struct wb_server {
     struct wb_map news;            /* path -> struct wb_news */
     uint64_t serial;
     struct wb_registration *registrations;
-    struct wb_map progress;              /* token as JSON -> struct wb_progress */
-    unsigned progress_ended;             /* how many progresses have ended */
-    bool checking;                       /* a progress of the row's check_progress is under way */
-    int64_t check_begun_ms;              /* when the last one began */
+    struct wb_map progress;  /* token as JSON -> struct wb_progress */
+    unsigned progress_ended; /* how many progresses have ended */
+    struct wb_save_check check;
+    uint64_t refreshes;                  /* times that it asked to be asked for diagnostics anew */
     bool status_seen_busy, status_quiet; /* experimental/serverStatus */
     bool service_ready;                  /* language/status */
     char *status_text;
@@ -118,6 +128,12 @@ const struct wb_json *wb_server_setting(const struct wb_server *server, const ch
 /* wb_server_offers with `lock` held. */
 bool wb_server_offers_locked(const struct wb_server *server, const char *provider,
                              const char *method);
+
+/* save_check.c; `lock` is held. */
+void wb_server_check_caused(struct wb_server *server);
+void wb_server_check_told(struct wb_server *server, bool ended, bool begun);
+/* Waits on `changed` for the end of the check that the last cause had. False: the deadline, cancel. */
+bool wb_server_wait_check(struct wb_server *server, int64_t deadline_ms, struct wb_cancel *cancel);
 
 /* tsserver.c: asks for the syntactic and semantic diagnostics of a file, as LSP Diagnostic[] in JSON.
  */

@@ -198,6 +198,16 @@ def test_an_empty_push_before_the_real_one(scripted_session):
     assert diagnose(session).data["state"] == "findings"
 
 
+def test_a_server_that_has_just_begun_pushes_an_empty_list_first(scripted_session):
+    """Like biome, before it has read its configuration."""
+    _, session = scripted_session(
+        {"empty_push_first": True, "push_delay_ms": 10},
+        row={"versions": True},
+        files={"main.scr": BROKEN},
+    )
+    assert diagnose(session).data["state"] == "findings"
+
+
 def test_a_slow_push_is_waited_for(scripted_session):
     _, session = scripted_session({"push_delay_ms": 1500}, files={"main.scr": BROKEN})
     assert diagnose(session).data["state"] == "findings"
@@ -288,6 +298,60 @@ def test_push_and_pull_are_both_kept(scripted_session):
         files={"main.scr": BROKEN},
     )
     assert messages(diagnose(session)) == ["it is broken"]
+
+
+def test_a_pull_before_the_first_refresh_waits_for_it(scripted_session):
+    """Like oxlint, which answers at once and has not read its configuration."""
+    _, session = scripted_session(
+        {"pull": True, "pull_only": True, "pull_refresh_ms": 400},
+        row={**PULL, "first_refresh": True},
+        files={"main.scr": BROKEN},
+    )
+    assert messages(diagnose(session)) == ["it is broken"]
+
+
+def test_a_pull_is_repeated_when_the_server_asked_for_it_meanwhile(scripted_session):
+    one, session = scripted_session(
+        {
+            "pull": True,
+            "pull_only": True,
+            "pull_refresh_ms": 300,
+            "late_ms": {"textDocument/diagnostic": 600},
+        },
+        row=PULL,
+        files={"main.scr": BROKEN},
+    )
+    assert messages(diagnose(session)) == ["it is broken"]
+    assert len(one.received("textDocument/diagnostic")) == 2
+
+
+CHECKED = {"diagnostics": "both", "versions": True, "check_progress": "check", "settle_ms": 60}
+
+
+def test_the_check_behind_a_save_is_waited_for(scripted_session):
+    """Like rust-analyzer's; each write cancels the check of the one before."""
+    _, session = scripted_session(
+        {"pull": True, "check": {"begin_ms": 60, "run_ms": 300}}, row=CHECKED
+    )
+    session.ok("lsp", action="diagnostics", file="main.scr")
+    for content, found in ((BROKEN, True), (MAIN, False), (BROKEN, True)):
+        result = session.ok("write", path="main.scr", content=content)
+        assert ("it is broken" in result.text) == found, result
+
+
+def test_a_check_that_a_write_has_cancelled_is_not_its_word(scripted_session):
+    _, session = scripted_session(
+        {"pull": True, "check": {"begin_ms": 60, "run_ms": [60000, 300]}}, row=CHECKED
+    )
+    session.ok("lsp", action="symbols", file="main.scr")
+    assert "still checking" in session.ok("write", path="main.scr", content=MAIN + "\n").text
+    assert "it is broken" in session.ok("write", path="main.scr", content=BROKEN).text
+
+
+def test_a_server_that_starts_no_check_is_not_waited_for_long(scripted_session):
+    _, session = scripted_session({"pull": True}, row=CHECKED, files={"main.scr": BROKEN})
+    result = diagnose(session)
+    assert messages(result) == ["it is broken"]
 
 
 def test_odd_diagnostics_are_read(scripted_session):

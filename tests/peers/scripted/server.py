@@ -77,6 +77,9 @@ class Server(Answers):
         self.seen_ids = set()
         self.last_request_id = 0
         self.pull_on = bool(scenario.get("pull"))
+        self.pulls_are_empty = "pull_refresh_ms" in scenario
+        self.checks = 0
+        self.check_runs = False
         self.changes = 0
         self.handlers = HANDLERS
 
@@ -351,6 +354,8 @@ class Server(Answers):
             self.send_status()
         if self.scenario.get("dynamic_pull"):
             self.register_pull()
+        if self.pulls_are_empty:
+            later(self.scenario["pull_refresh_ms"], self.refresh_pulls)
         self.progress_on("initialized")
         self.ask_all(self.scenario.get("requests_after_initialized", []))
 
@@ -383,6 +388,10 @@ class Server(Answers):
         # The protocol's own spelling.
         gone = {"unregisterations": [{"id": "pull", "method": "textDocument/diagnostic"}]}
         self.ask("client/unregisterCapability", gone)
+
+    def refresh_pulls(self):
+        self.pulls_are_empty = False
+        self.send_request("workspace/diagnostic/refresh", None)
 
     def progress_on(self, moment):
         for entry in self.scenario.get("progress", []):
@@ -451,8 +460,36 @@ class Server(Answers):
         document = self.opened_or_violation(params, "didSave")
         if document and self.scenario.get("publish_on_save"):
             self.publish(document)
+        if document and "check" in self.scenario:
+            self.begin_check(document)
         if "text" in params and not self.scenario.get("save_include_text"):
             self.violation("didSave with a text that was not asked for")
+
+    def begin_check(self, document):
+        """As rust-analyzer's: saves are gathered, and a new one cancels the check that runs."""
+        self.checks += 1
+        number = self.checks
+        if self.check_runs:
+            self.tell_check("end")
+        later(self.scenario["check"]["begin_ms"], lambda: self.run_check(document, number))
+
+    def run_check(self, document, number):
+        if number == self.checks:
+            self.tell_check("begin")
+            run_ms = self.scenario["check"]["run_ms"]
+            run_ms = run_ms[min(number, len(run_ms)) - 1] if isinstance(run_ms, list) else run_ms
+            later(run_ms, lambda: self.end_check(document, number))
+
+    def end_check(self, document, number):
+        if number == self.checks:
+            found = {"uri": document.uri, "diagnostics": self.findings(document)}
+            self.notify("textDocument/publishDiagnostics", {**found, "version": document.version})
+            self.tell_check("end")
+
+    def tell_check(self, kind):
+        self.check_runs = kind == "begin"
+        value = {"kind": kind, "title": "check"} if self.check_runs else {"kind": kind}
+        self.notify("$/progress", {"token": "scripted/check/0", "value": value})
 
     def did_close(self, params):
         if self.opened_or_violation(params, "didClose"):
@@ -489,7 +526,7 @@ class Server(Answers):
         if how == "never" or self.scenario.get("pull_only"):
             return
         version = document.version
-        items = self.findings(document)
+        items = [] if "check" in self.scenario else self.findings(document)
         found = {"uri": document.uri, "diagnostics": items}
         if how in ("right", "twice") and version is not None:
             found["version"] = version
@@ -513,6 +550,8 @@ class Server(Answers):
         if not self.pull_on:
             raise RequestError(-32601, "method not found: textDocument/diagnostic")
         document = self.document(params)
+        if self.pulls_are_empty or "check" in self.scenario:
+            return {"kind": "full", "items": []}
         result_id = f"{document.uri}@{hash(document.text)}"
         if self.scenario.get("pull_unchanged") and params.get("previousResultId") == result_id:
             return {"kind": "unchanged", "resultId": result_id}
