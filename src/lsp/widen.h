@@ -10,8 +10,8 @@
 #define WB_WIDEN_FILES_MAX 50
 
 /* Opens what mentions the name, and waits until the server has read it. Nothing happens where the
- * row has no index_files, or one of them stands above the file that is asked about. Adds a sentence to note when there are more files
- * than may be opened, or the server did not read all of them in time. */
+ * row has no index_files, or one of them stands above the file that is asked about. Adds a sentence to
+ * note when there are more files than may be opened, or the server did not read all of them in time. */
 void wb_query_widen(struct wb_query *query, struct wb_server *server, struct wb_span name,
                     struct wb_text *note);
 
