@@ -104,6 +104,7 @@ static void serve_until(struct serve *serve, const sigset_t *ends)
     wb_loop_run_sync(loop, open_stream, serve);
     while (sigwait(ends, &signal) != 0) {
     }
+    wb_mcp_server_end_input(serve->server);
     if (signal == SIGUSR1) {
         drain(serve, ends);
     }

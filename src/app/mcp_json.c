@@ -3,8 +3,8 @@
 
 #include "app/tool_json.h"
 
-/* The surface of a run never changes: its list may be kept as long as the process lives. */
-#define LIST_TTL_MS (24 * 3600 * 1000)
+/* The surface of a run changes when the operator says so, which is told to who listens. */
+#define LIST_TTL_MS (5 * 60 * 1000)
 
 static void put_server_info(struct wb_json_writer *w)
 {
@@ -14,10 +14,9 @@ static void put_server_info(struct wb_json_writer *w)
     wb_json_end_object(w);
 }
 
-/* What every result of the stateless era carries. */
-static void put_modern_members(struct wb_json_writer *w)
+void wb_mcp_put_modern_members(struct wb_json_writer *w, const char *type)
 {
-    wb_json_member_str(w, "resultType", "complete");
+    wb_json_member_str(w, "resultType", type);
     wb_json_key(w, "_meta");
     wb_json_begin_object(w);
     wb_json_key(w, "io.modelcontextprotocol/serverInfo");
@@ -37,6 +36,7 @@ static void put_capabilities(struct wb_json_writer *w)
     wb_json_begin_object(w);
     wb_json_key(w, "tools");
     wb_json_begin_object(w);
+    wb_json_member_bool(w, "listChanged", true);
     wb_json_end_object(w);
     wb_json_end_object(w);
 }
@@ -69,7 +69,7 @@ void wb_mcp_put_discover_result(struct wb_text *out, const struct wb_run *run)
     struct wb_json_writer w;
     wb_json_writer_init(&w, out);
     wb_json_begin_object(&w);
-    put_modern_members(&w);
+    wb_mcp_put_modern_members(&w, "complete");
     wb_json_key(&w, "supportedVersions");
     wb_json_begin_array(&w);
     wb_json_put_str(&w, WB_MCP_MODERN_VERSION);
@@ -87,7 +87,7 @@ void wb_mcp_put_tools(struct wb_text *out, const struct wb_run *run, bool is_mod
     wb_json_writer_init(&w, out);
     wb_json_begin_object(&w);
     if (is_modern) {
-        put_modern_members(&w);
+        wb_mcp_put_modern_members(&w, "complete");
         put_cache_members(&w);
     }
     wb_json_key(&w, "tools");
@@ -150,7 +150,7 @@ void wb_mcp_put_call_result(struct wb_text *out, const struct wb_result *result,
     wb_json_writer_init(&w, out);
     wb_json_begin_object(&w);
     if (is_modern) {
-        put_modern_members(&w);
+        wb_mcp_put_modern_members(&w, "complete");
     }
     put_content(&w, result);
     put_structured(&w, result, is_modern);

@@ -6,6 +6,8 @@
 
 #define WB_MCP_MODERN_VERSION "2026-07-28"
 
+/* What every result of the stateless era carries; type: "complete", "input_required". */
+void wb_mcp_put_modern_members(struct wb_json_writer *w, const char *type);
 void wb_mcp_put_initialize_result(struct wb_text *out, const struct wb_run *run,
                                   const char *version);
 void wb_mcp_put_discover_result(struct wb_text *out, const struct wb_run *run);

@@ -1,9 +1,13 @@
-/* mcp_server: the methods, and the calls under way. The JSON of what goes out is in mcp_json.c. */
+/* mcp_server: the methods. The calls under way are in mcp_calls.c, the JSON of what goes out in
+ * mcp_json.c. */
 #include "app/mcp_server.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
+#include "app/mcp_calls.h"
 #include "app/mcp_cards.h"
+#include "app/mcp_form.h"
 #include "app/mcp_json.h"
 #include "base/log.h"
 #include "wire/peer.h"
@@ -11,6 +15,7 @@
 #define UNSUPPORTED_VERSION (-32022) /* MCP 2026-07-28, UnsupportedProtocolVersionError */
 
 static const char version_key[] = "io.modelcontextprotocol/protocolVersion";
+static const char capabilities_key[] = "io.modelcontextprotocol/clientCapabilities";
 
 /* What `initialize` may agree on, newest first. */
 static const char *const legacy_versions[] = {"2025-11-25", "2025-06-18", "2025-03-26",
@@ -20,24 +25,11 @@ struct wb_mcp_server {
     struct wb_run *run;
     struct wb_peer *peer;
     int (*write)(void *ctx, const struct wb_span *spans, size_t n, struct wb_error *err);
-    void *ctx;        /* of write */
-    bool initialized; /* reading thread */
+    void *ctx; /* of write */
+    atomic_bool initialized;
     struct wb_cards *cards;
     struct wb_mcp_cards *mcp_cards; /* NULL: the client shows no cards */
-    pthread_mutex_t lock;
-    struct mcp_call *calls; /* under way */
-};
-
-struct mcp_call {
-    struct wb_mcp_server *server;
-    char *id;
-    bool is_modern;
-    bool is_unknown; /* the surface has no such tool: a protocol error */
-    struct wb_cancel cancel;
-    char *progress_token; /* JSON, or NULL */
-    int64_t progress;     /* told last; it must grow */
-    bool is_cancelled;    /* by the peer: it gets no answer */
-    struct mcp_call *prev, *next;
+    struct wb_mcp_calls *calls;
 };
 
 /* A line that cannot be sent: the peer is gone or reads nothing. Its end of file ends us. */
@@ -63,141 +55,26 @@ static void reply_error(struct wb_mcp_server *server, struct wb_span id, int64_t
     }
 }
 
-/* --- calls --- */
+/* --- methods --- */
 
-static void link_call(struct mcp_call *call)
+/* Does a request of the stateless era say that its client shows forms? Cards are asked for then. */
+static bool offers_forms(struct wb_mcp_server *server, const struct wb_peer_message *message,
+                         bool is_modern)
 {
-    struct wb_mcp_server *server = call->server;
-    pthread_mutex_lock(&server->lock);
-    call->next = server->calls;
-    if (call->next != NULL) {
-        call->next->prev = call;
+    const struct wb_json *meta = wb_json_get(message->params, "_meta");
+    bool offered = is_modern && wb_mcp_form_offered(wb_json_get(meta, capabilities_key));
+    if (offered) {
+        wb_mcp_calls_attach(server->calls);
     }
-    server->calls = call;
-    pthread_mutex_unlock(&server->lock);
-}
-
-/* Returns whether the peer has cancelled it. */
-static bool unlink_call(struct mcp_call *call)
-{
-    struct wb_mcp_server *server = call->server;
-    pthread_mutex_lock(&server->lock);
-    *(call->prev != NULL ? &call->prev->next : &server->calls) = call->next;
-    if (call->next != NULL) {
-        call->next->prev = call->prev;
-    }
-    bool is_cancelled = call->is_cancelled;
-    pthread_mutex_unlock(&server->lock);
-    return is_cancelled;
-}
-
-static void free_call(struct mcp_call *call)
-{
-    wb_cancel_done(&call->cancel);
-    free(call->progress_token);
-    free(call->id);
-    free(call);
-}
-
-static void answer_call(void *ctx, struct wb_result *result)
-{
-    struct mcp_call *call = ctx;
-    struct wb_mcp_server *server = call->server;
-    struct wb_span id = wb_span(call->id);
-    if (unlink_call(call)) {
-        wb_peer_forget_request(server->peer);
-    } else if (call->is_unknown) {
-        reply_error(server, id, WB_RPC_INVALID_PARAMS, wb_text_cstr(&result->text));
-    } else {
-        WB_AUTO(wb_text_done) struct wb_text json = {0};
-        wb_mcp_put_call_result(&json, result, call->is_modern);
-        reply(server, id, &json);
-    }
-    wb_result_done(result);
-    free_call(call);
-}
-
-static void tell_progress(void *ctx, const char *message, int64_t done, int64_t total)
-{
-    struct mcp_call *call = ctx;
-    struct wb_mcp_server *server = call->server;
-    WB_AUTO(wb_text_done) struct wb_text params = {0};
-    struct wb_error err;
-    /* Under the lock, so that growing numbers leave in their order. */
-    pthread_mutex_lock(&server->lock);
-    call->progress = WB_MAX(done, call->progress + 1);
-    wb_mcp_put_progress(&params, call->progress_token, call->progress, total, message);
-    if (!call->is_cancelled &&
-        wb_peer_notify(server->peer, "notifications/progress", wb_text_span(&params), &err) != 0) {
-        log_unsent(&err);
-    }
-    pthread_mutex_unlock(&server->lock);
-}
-
-static char *progress_token_of(const struct wb_peer_message *message)
-{
-    const struct wb_json *token =
-        wb_json_get(wb_json_get(message->params, "_meta"), "progressToken");
-    enum wb_json_type type = wb_json_type(token);
-    if (type != WB_JSON_STRING && type != WB_JSON_NUMBER) {
-        return NULL;
-    }
-    struct wb_span json = wb_json_write(message->arena, token);
-    return wb_strndup(json.ptr, json.len);
+    return offered;
 }
 
 static void handle_call(struct wb_mcp_server *server, const struct wb_peer_message *message,
                         bool is_modern)
 {
-    const char *name = wb_json_str(wb_json_get(message->params, "name"));
-    const struct wb_json *arguments = wb_json_get(message->params, "arguments");
-    if (name == NULL) {
-        reply_error(server, message->id, WB_RPC_INVALID_PARAMS,
-                    "tools/call needs `name`, the name of a tool");
-        return;
-    }
-    if (!wb_json_is_null(arguments) && wb_json_type(arguments) != WB_JSON_OBJECT) {
-        reply_error(server, message->id, WB_RPC_INVALID_PARAMS,
-                    "`arguments` of tools/call must be an object");
-        return;
-    }
-    struct mcp_call *call = wb_alloc(sizeof(*call));
-    call->server = server;
-    call->id = wb_strndup(message->id.ptr, message->id.len);
-    call->is_modern = is_modern;
-    call->is_unknown = wb_run_find_tool(server->run, name) == NULL;
-    call->progress_token = progress_token_of(message);
-    wb_cancel_init(&call->cancel);
-    link_call(call);
-    const struct wb_call_options options = {
-        .cancel = &call->cancel,
-        .on_progress = call->progress_token != NULL ? tell_progress : NULL,
-        .ctx = call,
-        .origin = "harness",
-    };
-    struct wb_span json =
-        wb_json_is_null(arguments) ? WB_SPAN("{}") : wb_json_write(message->arena, arguments);
-    wb_run_submit(server->run, name, json, &options, answer_call, call);
+    bool can_ask = offers_forms(server, message, is_modern);
+    wb_mcp_calls_take(server->calls, message, is_modern, can_ask);
 }
-
-static void handle_cancelled(struct wb_mcp_server *server, const struct wb_peer_message *message)
-{
-    const struct wb_json *id = wb_json_get(message->params, "requestId");
-    if (wb_json_is_null(id)) {
-        return;
-    }
-    struct wb_span json = wb_json_write(message->arena, id);
-    pthread_mutex_lock(&server->lock);
-    for (struct mcp_call *call = server->calls; call != NULL; call = call->next) {
-        if (wb_span_is(json, call->id)) {
-            call->is_cancelled = true;
-            wb_cancel_fire(&call->cancel); /* its hooks never come back for our lock */
-        }
-    }
-    pthread_mutex_unlock(&server->lock);
-}
-
-/* --- the other methods --- */
 
 static void handle_initialize(struct wb_mcp_server *server, const struct wb_peer_message *message,
                               bool is_modern)
@@ -212,10 +89,11 @@ static void handle_initialize(struct wb_mcp_server *server, const struct wb_peer
         }
     }
     server->initialized = true;
-    const struct wb_json *elicitation = wb_json_path(message->params, "capabilities.elicitation");
-    if (elicitation != NULL && server->cards != NULL && server->mcp_cards == NULL) {
-        server->mcp_cards =
-            wb_mcp_cards_new(server->cards, server->peer, wb_host_pool(wb_run_host(server->run)));
+    if (server->cards != NULL && server->mcp_cards == NULL &&
+        wb_mcp_form_offered(wb_json_get(message->params, "capabilities"))) {
+        bool has_arrays = wb_str_equal(agreed, legacy_versions[0]);
+        server->mcp_cards = wb_mcp_cards_new(server->cards, server->peer,
+                                             wb_host_pool(wb_run_host(server->run)), has_arrays);
     }
     wb_mcp_put_initialize_result(&json, server->run, agreed);
     reply(server, message->id, &json);
@@ -234,6 +112,7 @@ static void handle_list(struct wb_mcp_server *server, const struct wb_peer_messa
                         bool is_modern)
 {
     WB_AUTO(wb_text_done) struct wb_text json = {0};
+    offers_forms(server, message, is_modern);
     wb_mcp_put_tools(&json, server->run, is_modern);
     reply(server, message->id, &json);
 }
@@ -309,8 +188,10 @@ static void on_request(void *ctx, const struct wb_peer_message *message)
 
 static void on_notification(void *ctx, const struct wb_peer_message *message)
 {
-    if (wb_str_equal(message->method, "notifications/cancelled")) {
-        handle_cancelled(ctx, message);
+    struct wb_mcp_server *server = ctx;
+    const struct wb_json *id = wb_json_get(message->params, "requestId");
+    if (wb_str_equal(message->method, "notifications/cancelled") && !wb_json_is_null(id)) {
+        wb_mcp_calls_cancel(server->calls, wb_json_write(message->arena, id));
     }
 }
 
@@ -318,6 +199,17 @@ static void on_garbage(void *ctx, const char *what)
 {
     (void)ctx;
     wb_log(WB_LOG_INFO, "a line that was not understood: %s", what);
+}
+
+/* The operator has begun or left plan mode. */
+static void tell_surface_changed(void *ctx)
+{
+    struct wb_mcp_server *server = ctx;
+    struct wb_error err;
+    if (server->initialized &&
+        wb_peer_notify(server->peer, "notifications/tools/list_changed", WB_SPAN(""), &err) != 0) {
+        log_unsent(&err);
+    }
 }
 
 static int write_line(void *ctx, const struct wb_span *spans, size_t n, struct wb_error *err)
@@ -347,7 +239,8 @@ struct wb_mcp_server *wb_mcp_server_new(struct wb_run *run, struct wb_cards *car
     server->write = write;
     server->ctx = ctx;
     server->peer = wb_peer_new(&options);
-    pthread_mutex_init(&server->lock, NULL);
+    server->calls = wb_mcp_calls_new(run, server->peer, cards);
+    wb_run_on_surface_changed(run, tell_surface_changed, server);
     return server;
 }
 
@@ -358,10 +251,15 @@ void wb_mcp_server_feed(struct wb_mcp_server *server, const char *ptr, size_t le
 
 bool wb_mcp_server_is_busy(struct wb_mcp_server *server)
 {
-    pthread_mutex_lock(&server->lock);
-    bool busy = server->calls != NULL;
-    pthread_mutex_unlock(&server->lock);
-    return busy;
+    return wb_mcp_calls_are_busy(server->calls);
+}
+
+void wb_mcp_server_end_input(struct wb_mcp_server *server)
+{
+    wb_mcp_calls_end(server->calls);
+    if (server->mcp_cards != NULL) {
+        wb_mcp_cards_end(server->mcp_cards);
+    }
 }
 
 bool wb_mcp_server_is_broken(struct wb_mcp_server *server)
@@ -374,8 +272,8 @@ void wb_mcp_server_free(struct wb_mcp_server *server)
     if (server != NULL) {
         wb_peer_close(server->peer, "the run is closed");
         wb_mcp_cards_free(server->mcp_cards);
+        wb_mcp_calls_free(server->calls);
         wb_peer_free(server->peer);
-        pthread_mutex_destroy(&server->lock);
         free(server);
     }
 }

@@ -25,6 +25,8 @@ struct wb_mcp_server *wb_mcp_server_new(struct wb_run *run, struct wb_cards *car
 void wb_mcp_server_feed(struct wb_mcp_server *server, const char *ptr, size_t len);
 /* Are calls under way? Any thread. */
 bool wb_mcp_server_is_busy(struct wb_mcp_server *server);
+/* The peer says nothing more: cards that it would have to answer end. Any thread. */
+void wb_mcp_server_end_input(struct wb_mcp_server *server);
 /* Is the input not understood any more (a line over the limit)? The reason was logged. */
 bool wb_mcp_server_is_broken(struct wb_mcp_server *server);
 /* After wb_run_close: no call is under way any more. */

@@ -96,7 +96,7 @@ void wb_call_ask(struct wb_call *call, const struct wb_card *card, int64_t timeo
     WB_AUTO(wb_text_done) struct wb_text members = {0};
     asked.origin = origin_of(call);
     asked.run_id = call->run->id;
-    asked.call_id = call->id;
+    asked.caller = call->options->ctx;
     asked.transcript = transcript;
     *ret = (struct wb_card_answer){.outcome = WB_CARD_CANCELLED};
     bool records = port->records || port == &wb_question_port_none;

@@ -30,7 +30,7 @@ struct wb_card {
     /* Filled in by wb_call_ask: */
     const char *origin; /* who asks, for people: "bridge", "worker tests"; never NULL then */
     const char *run_id;
-    uint64_t call_id;                 /* of the run's calls */
+    const void *caller; /* the call's options->ctx: tells a surface whose call it is */
     struct wb_transcript *transcript; /* where card and answer are written down */
 };
 

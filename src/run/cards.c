@@ -238,20 +238,23 @@ static const char *copy_string(struct wb_arena *arena, const char *string)
     return string != NULL ? wb_arena_strdup(arena, string) : NULL;
 }
 
-static void copy_card(struct wb_arena *arena, const struct wb_card *from, struct wb_card *ret)
+void wb_card_view_copy(struct wb_arena *arena, const struct wb_card_view *from,
+                       struct wb_card_view *ret)
 {
+    const struct wb_card *card = &from->card;
     struct wb_card_option *options =
-        wb_arena_alloc_array(arena, from->n_options + 1, sizeof(*options));
-    for (size_t i = 0; i < from->n_options; i++) {
-        options[i].label = wb_arena_strdup(arena, from->options[i].label);
-        options[i].description = copy_string(arena, from->options[i].description);
+        wb_arena_alloc_array(arena, card->n_options + 1, sizeof(*options));
+    for (size_t i = 0; i < card->n_options; i++) {
+        options[i].label = wb_arena_strdup(arena, card->options[i].label);
+        options[i].description = copy_string(arena, card->options[i].description);
     }
     *ret = *from;
-    ret->options = options;
-    ret->question = wb_arena_strdup(arena, from->question);
-    ret->context = copy_string(arena, from->context);
-    ret->origin = copy_string(arena, from->origin);
-    ret->run_id = copy_string(arena, from->run_id);
+    ret->id = wb_arena_strdup(arena, from->id);
+    ret->card.options = options;
+    ret->card.question = wb_arena_strdup(arena, card->question);
+    ret->card.context = copy_string(arena, card->context);
+    ret->card.origin = copy_string(arena, card->origin);
+    ret->card.run_id = copy_string(arena, card->run_id);
 }
 
 bool wb_cards_next(struct wb_cards *cards, uint64_t after, struct wb_arena *arena,
@@ -261,9 +264,8 @@ bool wb_cards_next(struct wb_cards *cards, uint64_t after, struct wb_arena *aren
     pthread_mutex_lock(&cards->lock);
     for (struct open_card *open = cards->first; open != NULL && !found; open = open->next) {
         if (open->number > after && !open->is_done) {
-            *ret = view_of(open);
-            ret->id = wb_arena_strdup(arena, open->id);
-            copy_card(arena, open->card, &ret->card);
+            const struct wb_card_view view = view_of(open);
+            wb_card_view_copy(arena, &view, ret);
             found = true;
         }
     }

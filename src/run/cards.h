@@ -25,6 +25,10 @@ struct wb_card_view {
     int64_t deadline_ms;
 };
 
+/* A copy in the arena, for a surface that keeps it. */
+void wb_card_view_copy(struct wb_arena *arena, const struct wb_card_view *from,
+                       struct wb_card_view *ret);
+
 /* Something that shows cards. Each card is added once and then ended once, in this order, cards in the
  * order of their numbers. The callbacks run on any thread, one at a time, without the queue's lock:
  * they may look and answer, but not block, attach or detach. What they are given is theirs until they

@@ -50,7 +50,9 @@ def serve(werkbank):
     def start(workspace, *options, modern=False, capabilities=None, env=None):
         kind = ModernServe if modern else Serve
         client = werkbank.start(kind, "serve", "--workspace", workspace, *options, env=env)
-        if not modern:
+        if modern:
+            client.capabilities = capabilities or {}
+        else:
             client.initialize(capabilities=capabilities)
         return client
 

@@ -127,11 +127,12 @@ class ModernServe(Serve):
     """The stateless era: no handshake, everything in `_meta` of each request."""
 
     version = MODERN
+    capabilities = {}
 
     def params(self, **params):
         meta = {
             META + "protocolVersion": self.version,
-            META + "clientCapabilities": {},
+            META + "clientCapabilities": self.capabilities,
             META + "clientInfo": {"name": "test", "version": "1"},
         }
         meta.update(params.pop("_meta", {}))
