@@ -40,16 +40,35 @@ static size_t find_byte(struct wb_span text, char byte, size_t from)
     return found != NULL ? (size_t)(found - text.ptr) : SIZE_MAX;
 }
 
+/* The first U+2028 or U+2029, which are E2 80 A8 and E2 80 A9. */
+static size_t find_separator(struct wb_span text)
+{
+    size_t at = 0;
+
+    while ((at = wb_span_find(text, WB_SPAN("\xE2\x80"), at)) != SIZE_MAX) {
+        unsigned char last = at + 2 < text.len ? (unsigned char)text.ptr[at + 2] : 0;
+
+        if (last == 0xA8 || last == 0xA9) {
+            return at;
+        }
+        at += 2;
+    }
+    return SIZE_MAX;
+}
+
 void wb_line_index_init(struct wb_arena *arena, struct wb_span text, struct wb_line_index *ret)
 {
     size_t start = wb_span_starts(text, BOM) ? BOM.len : 0;
     size_t feed = find_byte(text, '\n', start);
     size_t carriage = find_byte(text, '\r', start);
 
-    *ret = (struct wb_line_index){.text = text};
+    *ret = (struct wb_line_index){.text = text, .disputed = find_separator(text)};
     add_line(arena, ret, start);
     while (feed != SIZE_MAX || carriage != SIZE_MAX) {
         /* CRLF ends at its LF; of anything else the nearer one is the line end. */
+        if (carriage < feed && carriage + 1 != feed) {
+            ret->disputed = WB_MIN(ret->disputed, carriage);
+        }
         start = (carriage + 1 == feed ? feed : WB_MIN(feed, carriage)) + 1;
         add_line(arena, ret, start);
         if (feed < start) {
@@ -92,6 +111,20 @@ size_t wb_line_index_find(const struct wb_line_index *index, size_t offset)
         }
     }
     return low;
+}
+
+int wb_line_index_check(const struct wb_line_index *index, size_t offset, struct wb_error *err)
+{
+    if (offset <= index->disputed) {
+        return 0;
+    }
+    bool is_carriage = index->text.ptr[index->disputed] == '\r';
+    return wb_error_set(err, WB_ERROR_INVALID,
+                        "line %zu has a %s, and language servers do not agree whether it ends a "
+                        "line: no place behind it can be named; replace that character first",
+                        wb_line_index_find(index, index->disputed) + 1,
+                        is_carriage ? "carriage return without a line feed"
+                                    : "Unicode line or paragraph separator (U+2028, U+2029)");
 }
 
 size_t wb_line_index_visible(const struct wb_line_index *index)

@@ -1,7 +1,9 @@
 /* position: lines of a file's text, and LSP positions in it (LSP 3.17 "Position").
  *
  * A server counts characters in the units of the encoding that was negotiated with it: the encoding
- * belongs to the server, so one file may have two. Lines end with LF, CRLF or a lone CR, as in LSP.
+ * belongs to the server, so one file may have two. Lines end with LF, CRLF or a lone CR, as in LSP;
+ * but clangd and gopls count LF alone, and tsserver U+2028 and U+2029 too. What lies behind the first
+ * such place has a number on which we and a server may disagree: it is refused, not guessed.
  * A byte order mark is in the file and not in the first line: servers never see it.
  * Pure functions on memory; any thread. */
 #ifndef WB_LSP_POSITION_H
@@ -22,6 +24,7 @@ struct wb_line_index {
     size_t *starts; /* of each line */
     size_t count;   /* at least 1: behind the last line end there is an empty line */
     size_t capacity;
+    size_t disputed; /* the first lone CR, U+2028 or U+2029; SIZE_MAX: none */
 };
 
 void wb_line_index_init(struct wb_arena *arena, struct wb_span text, struct wb_line_index *ret);
@@ -29,6 +32,9 @@ void wb_line_index_init(struct wb_arena *arena, struct wb_span text, struct wb_l
 struct wb_span wb_line_index_line(const struct wb_line_index *index, size_t line);
 /* The line (0-based) that an offset is on. */
 size_t wb_line_index_find(const struct wb_line_index *index, size_t offset);
+/* -1 where the offset is behind the disputed one, with a sentence. */
+WB_MUST_CHECK int wb_line_index_check(const struct wb_line_index *index, size_t offset,
+                                      struct wb_error *err);
 /* As people count: without the empty line behind the last line end. 0 for an empty file. */
 size_t wb_line_index_visible(const struct wb_line_index *index);
 

@@ -242,11 +242,28 @@ static int choose_hit(struct wb_query *query, struct wb_query_server *server, in
     return 0;
 }
 
+/* The line, and each hit on it, must be at a place that the server counts as we do. */
+static int check_counting(const struct wb_line_index *index, int64_t line,
+                          const struct wb_symbol_hits *hits, struct wb_error *err)
+{
+    size_t behind = 0;
+
+    if (line >= 1 && (size_t)line <= index->count) {
+        behind = index->starts[line - 1];
+    }
+    for (size_t i = 0; i < hits->count; i++) {
+        behind = WB_MAX(behind, hits->offsets[i]);
+    }
+    return wb_line_index_check(index, behind, err);
+}
+
 int wb_query_place(struct wb_query *query, struct wb_query_server *server, int64_t line,
                    struct wb_span symbol, struct wb_query_place *ret, struct wb_error *err)
 {
-    struct wb_symbol_hits hits;
-    if (wb_position_find_symbol(query->call->arena, &server->index, line, symbol, &hits, err) < 0) {
+    struct wb_symbol_hits hits = {0};
+    if (check_counting(&server->index, line, &hits, err) < 0 ||
+        wb_position_find_symbol(query->call->arena, &server->index, line, symbol, &hits, err) < 0 ||
+        check_counting(&server->index, line, &hits, err) < 0) {
         return wb_error_context(err, "%s", wb_call_relative(query->call, query->path));
     }
     if (hits.count > 1) {

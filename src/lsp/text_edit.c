@@ -13,6 +13,18 @@ static bool is_snippet(const struct wb_json *edit)
            wb_json_int_or(wb_json_get(edit, "insertTextFormat"), 1) != 1;
 }
 
+/* A position at the disputed place may be one behind it that was clamped. The whole text is the whole
+ * text where no server counts more lines than we. */
+static int check_counting(const struct wb_line_index *index, const struct wb_range *range,
+                          size_t end, struct wb_error *err)
+{
+    bool is_whole = range->start.line == 0 && range->start.character == 0 &&
+                    range->end.line >= index->count && index->disputed < index->text.len &&
+                    index->text.ptr[index->disputed] == '\r';
+
+    return is_whole ? 0 : wb_line_index_check(index, end + 1, err);
+}
+
 int wb_text_edit_read(struct wb_arena *arena, const struct wb_line_index *index,
                       enum wb_position_encoding encoding, const struct wb_json *edit,
                       struct wb_text_edit_list *list, struct wb_error *err)
@@ -32,6 +44,9 @@ int wb_text_edit_read(struct wb_arena *arena, const struct wb_line_index *index,
     }
     size_t start = wb_position_to_offset(index, encoding, range.start);
     size_t end = wb_position_to_offset(index, encoding, range.end);
+    if (check_counting(index, &range, WB_MAX(start, end), err) != 0) {
+        return -1;
+    }
     size_t order = list->count;
     *WB_ARENA_PUSH(arena, list->items, list->count, list->capacity) = (struct wb_text_edit){
         .start = WB_MIN(start, end),

@@ -184,6 +184,22 @@ def test_a_whole_file_edit_keeps_crlf(scripted_session):
     assert (one.root / "main.scr").read_bytes() == b"def fresh\r\nuse fresh\r\n"
 
 
+def test_lines_that_servers_count_differently_are_refused(werkbank, tmp_path):
+    """clangd does not take a lone carriage return for a line end; LSP does."""
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "compile_flags.txt").write_text("")
+    source = b"int first(void) { return 0; }\rint old(void) { return 0; }\nint use = sizeof old;\n"
+    (project / "a.c").write_bytes(source)
+    session = werkbank.session(project, "--allow", "write")
+    sentence = "line 1 has a carriage return"
+    place = {"file": "a.c", "symbol": "old"}
+    assert sentence in session.error("lsp_rename", line=3, new_name="fresh", **place)
+    assert sentence in session.error("lsp", action="hover", line=2, **place)
+    session.ok("lsp", action="hover", file="a.c", line=1, symbol="first")
+    assert (project / "a.c").read_bytes() == source
+
+
 def test_permissions_and_links_are_kept(scripted_session):
     one, session = scripted_session(files=FILES)
     (one.root / "main.scr").chmod(0o755)

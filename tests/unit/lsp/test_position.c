@@ -63,6 +63,41 @@ static void test_lines(void **state)
     }
 }
 
+/* Behind a line end that servers count differently no place is named. */
+static void test_disputed(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t disputed;
+        const char *told; /* in the sentence about the place behind it */
+    } rows[] = {
+        {"", SIZE_MAX, NULL},
+        {"a\r\nb\n", SIZE_MAX, NULL},
+        {"a\nb\rc\r\nd", 3, "line 2 has a carriage return"},
+        {"a\r", 1, "line 1 has a carriage return"},
+        {"a\r\r\nb", 1, "line 1 has a carriage return"},
+        {"\xE2\x80\x9C quoted \xE2\x80", SIZE_MAX, NULL},
+        {"a\n\xE2\x80\xA8x\ry", 2, "line 2 has a Unicode line"},
+        {"\r\xE2\x80\xA9", 0, "line 1 has a carriage return"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < WB_COUNT(rows); i++) {
+        WB_AUTO(wb_arena_done) struct wb_arena arena = {0};
+        struct wb_line_index index;
+        struct wb_error err;
+
+        wb_line_index_init(&arena, wb_span(rows[i].text), &index);
+        assert_true(index.disputed == rows[i].disputed);
+        assert_int_equal(wb_line_index_check(&index, WB_MIN(index.disputed, index.text.len), &err),
+                         0);
+        if (rows[i].told != NULL) {
+            assert_int_equal(wb_line_index_check(&index, index.disputed + 1, &err), -1);
+            assert_non_null(strstr(err.message, rows[i].told));
+        }
+    }
+}
+
 static void test_line_of_an_offset(void **state)
 {
     WB_AUTO(wb_arena_done) struct wb_arena arena = {0};
@@ -273,6 +308,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_disputed),
         cmocka_unit_test(test_line_of_an_offset),
         cmocka_unit_test(test_position_to_offset),
         cmocka_unit_test(test_position_from_offset),

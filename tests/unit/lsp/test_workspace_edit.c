@@ -33,6 +33,7 @@ static const struct {
     {"/w/b.c", "foo();\n", 0},
     {"/w/bom.c", BOM "foo\nfoo\n", 5},
     {"/w/bad.c", "\xFF\n", 0},
+    {"/w/cr.c", "one\ntwo\rthree\nfour", 0},
     {"/w/crlf.c", "one\r\ntwo\r\n", 0},
     {"/w/dir/x.c", "x\n", 0},
     {"/w/dir/sub/y.c", "y\n", 0},
@@ -305,6 +306,26 @@ static void test_line_ends(void **state)
         {CHANGES("bom.c", EDIT(0, 0, 0, 3, "x") "," EDIT(1, 0, 1, 3, "y")),
          "bom.c=" BOM "x|y| (1, 2)"},
         {CHANGES("bom.c", EDIT(0, 0, 2, 0, "x\\n")), "bom.c=" BOM "x| (1, 1)"},
+    };
+
+    (void)state;
+    expect_rows(rows, WB_COUNT(rows));
+}
+
+/* Whether the server counted the lone CR shows in none of its numbers. */
+static void test_disputed_line_ends(void **state)
+{
+#define DISPUTED                                                                                   \
+    "refused: the server's edit of cr.c is unusable: line 2 has a carriage return without a line " \
+    "feed, and language servers do not agree whether it ends a line: no place behind it can be "   \
+    "named; replace that character first"
+    static const struct row rows[] = {
+        {CHANGES("cr.c", EDIT(0, 0, 1, 2, "x")), "cr.c=xo^three|four (1, 1)"},
+        {CHANGES("cr.c", EDIT(1, 0, 1, 3, "x")), DISPUTED},
+        {CHANGES("cr.c", EDIT(1, 4, 1, 9, "x")), DISPUTED},
+        {CHANGES("cr.c", EDIT(2, 0, 2, 4, "x")), DISPUTED},
+        {CHANGES("cr.c", EDIT(0, 0, 3, 0, "x")), DISPUTED},
+        {CHANGES("cr.c", EDIT(0, 0, 4, 0, "x")), "cr.c=x (1, 1)"},
     };
 
     (void)state;
@@ -720,6 +741,7 @@ int main(void)
         cmocka_unit_test(test_unreadable),
         cmocka_unit_test(test_text),
         cmocka_unit_test(test_line_ends),
+        cmocka_unit_test(test_disputed_line_ends),
         cmocka_unit_test(test_encodings),
         cmocka_unit_test(test_versions),
         cmocka_unit_test(test_create),
