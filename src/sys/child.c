@@ -236,8 +236,20 @@ void wb_child_close_stdin(struct wb_child *child)
     wb_stream_close_write(child->stdio);
 }
 
+/* A guard that somebody has stopped obeys nothing. It is reaped only behind CHILD_GONE: until then
+ * its number is its own. */
+static void wake_guard(struct wb_child *child)
+{
+    pthread_mutex_lock(&child->lock);
+    if (child->state < CHILD_GONE) {
+        kill(child->guard_pid, SIGCONT);
+    }
+    pthread_mutex_unlock(&child->lock);
+}
+
 void wb_child_signal(struct wb_child *child, int signal, bool tree)
 {
+    wake_guard(child);
     struct wb_guard_record order = {WB_GUARD_SIGNAL, signal, tree};
     struct wb_span bytes = {(const char *)&order, sizeof(order)};
     (void)!wb_stream_write(child->control, &bytes, 1, NULL); /* refused: it has ended */

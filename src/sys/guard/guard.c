@@ -69,7 +69,8 @@ static void report(int control, enum wb_guard_kind kind, int value, int flag)
     (void)!send(control, &record, sizeof(record), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* Takes hold of the host, of SIGCHLD and of orphans. -1 with errno, ESRCH: the host is dead. */
+/* Takes hold of the host, of SIGCHLD and of orphans. The host's death also continues a guard that
+ * somebody has stopped; the death of the thread that started it does too, which harms nothing. -1 with errno, ESRCH: the host is dead. */
 static int set_up(struct guard *guard, pid_t host_pid)
 {
     sigset_t all, child;
@@ -81,7 +82,8 @@ static int set_up(struct guard *guard, pid_t host_pid)
     guard->host = (int)syscall(SYS_pidfd_open, host_pid, 0);
     if (guard->child_event < 0 || guard->host < 0 ||
         fcntl(guard->control, F_SETFD, FD_CLOEXEC) != 0 ||
-        prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) {
+        prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0 ||
+        prctl(PR_SET_PDEATHSIG, SIGCONT, 0, 0, 0) != 0) {
         return -1;
     }
     /* Only now is it sure that the pidfd is our parent's and not a later process's. */

@@ -152,6 +152,18 @@ static void killed_guard_ends_the_child(void **state)
     finish_marked(&marked);
 }
 
+/* Somebody stops the guard: an order to end reaches it all the same. */
+static void stopped_guard_obeys(void **state)
+{
+    struct marked marked;
+    (void)state;
+    start_marked(&marked, "daemon-cat", NULL, 0);
+    assert_true(listener_await(&marked.listener, "daemon"));
+    kill(parent_of(wb_child_pid(marked.child)), SIGSTOP);
+    assert_true(wb_child_stop(marked.child, 0, 50));
+    finish_marked(&marked);
+}
+
 /* What a terminal sends to everybody does not end the guard. */
 static void guard_ignores_signals(void **state)
 {
@@ -190,11 +202,30 @@ static pid_t start_host(const char *mark, const char *mode)
     return pid;
 }
 
-static void kill_host(const char *mode, useconds_t after_us)
+/* The guards, which the host's first thread has started. */
+static void stop_guards_of(pid_t host)
+{
+    char path[64];
+    int guard, n = 0;
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)host, (int)host);
+    FILE *children = fopen(path, "re");
+    assert_non_null(children);
+    while (fscanf(children, "%d", &guard) == 1) {
+        assert_int_equal(kill(guard, SIGSTOP), 0);
+        n++;
+    }
+    fclose(children);
+    assert_true(n >= 8);
+}
+
+static void kill_host(const char *mode, bool stop_guards, useconds_t after_us)
 {
     WB_AUTO(wb_free_p) char *mark = new_mark();
     pid_t host = start_host(mark, mode);
     assert_true(count_marked(mark) >= 12);
+    if (stop_guards) {
+        stop_guards_of(host);
+    }
     usleep(after_us);
     kill(host, SIGKILL);
     int64_t deadline_ms = wb_clock_deadline(HOST_DEAD_LIMIT_MS);
@@ -206,15 +237,21 @@ static void nothing_survives_a_killed_host(void **state)
 {
     (void)state;
     for (int i = 0; i < HOST_DEATHS; i++) {
-        kill_host(NULL, (useconds_t)(i * 7919 % 20000));
+        kill_host(NULL, false, (useconds_t)(i * 7919 % 20000));
     }
+}
+
+static void nothing_survives_a_killed_host_whose_guards_are_stopped(void **state)
+{
+    (void)state;
+    kill_host(NULL, true, 0);
 }
 
 /* A copy of the host holds every pipe and control socket open; only the pidfd tells. */
 static void nothing_survives_a_killed_host_that_forked(void **state)
 {
     (void)state;
-    kill_host("fork", 0);
+    kill_host("fork", false, 0);
 }
 
 /* The same process, now another program: nobody holds the control sockets any more. */
@@ -236,8 +273,10 @@ int main(void)
         cmocka_unit_test(signals_reach_the_tree),
         cmocka_unit_test(memory_limit_counts_the_tree),
         cmocka_unit_test(killed_guard_ends_the_child),
+        cmocka_unit_test(stopped_guard_obeys),
         cmocka_unit_test(guard_ignores_signals),
         cmocka_unit_test(nothing_survives_a_killed_host),
+        cmocka_unit_test(nothing_survives_a_killed_host_whose_guards_are_stopped),
         cmocka_unit_test(nothing_survives_a_killed_host_that_forked),
         cmocka_unit_test(nothing_survives_a_host_that_became_another_program),
     };
