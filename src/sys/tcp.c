@@ -13,9 +13,9 @@
 
 #include "base/clock.h"
 
-#define LOOK_MS 20      /* how often a wait asks whether it is over */
-#define RETRY_MS 3      /* between two tries to connect */
-#define RETRY_MAX_MS 20 /* later tries are farther apart */
+#define LOOK_MS 20     /* how often a wait asks whether it is over */
+#define RETRY_MS 3     /* between two tries to connect */
+#define RETRY_MAX_MS 5 /* later tries are farther apart */
 
 static struct sockaddr_in loopback(int port)
 {
