@@ -213,8 +213,8 @@ def test_completion_and_history(terminal):
 
 def test_ctrl_c_ends_the_call_and_not_the_conversation(terminal, werkbank):
     one = terminal("--allow", "exec")
-    one.type("/shell sleep 600")
-    wait_until(lambda: "sleep 600" in str(marked(werkbank.test_id)), what="the command")
+    one.type("/shell sleep 601")
+    wait_until(lambda: "sleep 601" in str(marked(werkbank.test_id)), what="the command")
     one.key("C-c")
     one.see("full>", times=2)
     one.type("/read a.txt")

@@ -186,6 +186,32 @@ static bool write_passes(struct werkbank_host *host, struct operator* operator)
     return passes;
 }
 
+/* A tool above the cap is unknown, whatever is allowed, and nobody is asked. */
+static void test_cap(struct werkbank_host *host)
+{
+    struct operator operator= {.choice = 0};
+    const struct werkbank_question_port port = {sizeof(port), answer, &operator};
+    struct werkbank_run *run = open_run(host, (struct werkbank_run_options){.cap = WERKBANK_READ,
+                                                                            .allow = WERKBANK_EXEC,
+                                                                            .port = &port});
+    static const char *const above[][2] = {
+        {"write", "{\"path\": \"capped\", \"content\": \"x\"}"},
+        {"shell", "{\"command\": \"touch capped\"}"},
+        {"eval", "{\"description\": \"a test\", \"code\": \"open('capped', 'w')\"}"},
+    };
+    werkbank_run_attach_kernels(run);
+    for (size_t i = 0; i < sizeof(above) / sizeof(above[0]); i++) {
+        CHECK(!has_tool(run, above[i][0]));
+        struct werkbank_result *result = werkbank_run_call(run, above[i][0], above[i][1], NULL);
+        CHECK(werkbank_result_is_error(result));
+        werkbank_result_free(result);
+    }
+    char path[4096];
+    snprintf(path, sizeof(path), "%s/capped", workspace);
+    CHECK(access(path, F_OK) != 0 && operator.n_asked == 0);
+    werkbank_run_close(run);
+}
+
 static void test_questions(struct werkbank_host *host)
 {
     CHECK(!write_passes(host, &(struct operator){.leave = true}));
@@ -295,6 +321,7 @@ int main(int argc, char **argv)
     test_results(host);
     test_submit_and_cancel(host);
     test_questions(host);
+    test_cap(host);
     test_kernels(host);
     test_a_bridged_card(host);
     werkbank_host_close(host);
