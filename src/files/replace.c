@@ -62,7 +62,8 @@ static bool match_unended(struct wb_span content, struct wb_span *old_text,
                           struct wb_span *new_text)
 {
     struct wb_span shorter = *old_text;
-    if (!drop_line_end(&shorter) || shorter.len == 0 || !wb_span_ends(content, shorter) ||
+    if (wb_span_ends(content, WB_SPAN("\n")) || !drop_line_end(&shorter) || shorter.len == 0 ||
+        !wb_span_ends(content, shorter) ||
         wb_span_find(content, shorter, 0) != content.len - shorter.len) {
         return false;
     }
@@ -71,21 +72,32 @@ static bool match_unended(struct wb_span content, struct wb_span *old_text,
     return true;
 }
 
-/* Brings both texts into the form in which the file has them. False: there is no hit. */
+/* One way to write the line ends of old_text. False: there is no hit. */
+static bool match_form(struct wb_arena *arena, struct wb_span content, struct wb_span *old_text,
+                       struct wb_span *new_text, bool overlapping, struct hits *ret)
+{
+    *ret = find_hits(arena, content, *old_text, overlapping);
+    if (ret->n == 0 && match_unended(content, old_text, new_text)) {
+        *ret = find_hits(arena, content, *old_text, overlapping);
+    }
+    return ret->n != 0;
+}
+
+/* Brings both texts into the form in which the file has them. False: there is no hit. In a mixed file
+ * what is quoted exactly comes first: it may span two kinds of line ends, or tell two places apart. */
 static bool match(struct wb_arena *arena, struct wb_span content, struct wb_span *old_text,
                   struct wb_span *new_text, bool overlapping, struct hits *ret)
 {
     enum wb_line_end ends = wb_file_line_end(content);
     bool forms[] = {ends == WB_LINE_CRLF, true};
     size_t n_forms = ends == WB_LINE_MIXED ? 2 : 1;
+    if (ends == WB_LINE_MIXED && match_form(arena, content, old_text, new_text, overlapping, ret)) {
+        return true;
+    }
     for (size_t i = 0; i < n_forms; i++) {
         struct wb_span old = with_line_ends(arena, *old_text, forms[i]);
         struct wb_span new = with_line_ends(arena, *new_text, forms[i]);
-        *ret = find_hits(arena, content, old, overlapping);
-        if (ret->n == 0 && match_unended(content, &old, &new)) {
-            *ret = find_hits(arena, content, old, overlapping);
-        }
-        if (ret->n != 0) {
+        if (match_form(arena, content, &old, &new, overlapping, ret)) {
             *old_text = old;
             *new_text = new;
             return true;

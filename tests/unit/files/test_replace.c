@@ -31,7 +31,11 @@ static void test_replace(void **state)
         {"a\nb\n", "a\r\nb", "x\r\ny", false, "x\ny\n", NULL},
         {"a\r\nb\nc\n", "b\nc", "x\ny", false, "a\r\nx\ny\n", NULL},
         {"a\r\nb\r\nc\n", "a\nb", "x\ny", false, "x\r\ny\r\nc\n", NULL},
+        {"a\nb\r\nc\n", "a\nb\r\nc", "x\ny\r\nz", false, "x\ny\r\nz\n", NULL},
+        {"a\nb\nx\r\na\r\nb\r\n", "a\r\nb", "c", false, "a\nb\nx\r\nc\r\n", NULL},
         /* the last line's end */
+        {"a\nb\n", "b\n\n", "x", false, NULL, "does not occur in f"},
+        {"a\r\nb\n", "b\r\n", "x\n", false, "a\r\nx\n", NULL},
         {"a\nb", "b\n", "x\n", false, "a\nx", NULL},
         {"a\nb", "b\n", "x", false, "a\nx", NULL},
         {"a\nb", "a\n", "x\n", false, "x\nb", NULL},
