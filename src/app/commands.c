@@ -127,6 +127,7 @@ int wb_commands_main(int argc, char **argv)
     WB_AUTO(wb_arena_done) struct wb_arena arena;
     wb_arena_init(&arena);
     signal(SIGPIPE, SIG_IGN); /* a reader that goes away is an error of the write */
+    signal(SIGXFSZ, SIG_IGN); /* so is a file over its limit */
     if (argc < 2 || argv[1][0] == '-') {
         return run_without_command(&arena, argc, argv);
     }

@@ -46,6 +46,7 @@ struct wb_commit_step {
 
 struct wb_commit_temp {
     const char *path;
+    const char *shown; /* the file that is to have the content, for sentences */
     struct wb_span content;
     const char *like; /* permissions, owner and attributes of this file; NULL: */
     int mode;         /* this, less umask */

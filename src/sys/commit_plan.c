@@ -54,12 +54,14 @@ static const char *temp_name(struct planner *p, const char *folder)
     return wb_path_join(p->arena, folder, name);
 }
 
-static int check_folder_writable(const struct planner *p, const char *path, struct wb_error *err)
+/* path is in the folder on the disk, shown what the caller knows. */
+static int check_folder_writable(const struct planner *p, const char *path, const char *shown_path,
+                                 struct wb_error *err)
 {
     const char *folder = wb_path_dir(p->arena, path);
     if (faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) != 0) {
         return wb_error_errno(err, errno, "Cannot change %s: its folder is not writable",
-                              shown(p, path));
+                              shown_path);
     }
     return 0;
 }
@@ -150,14 +152,16 @@ static int plan_create(struct planner *p, const struct wb_commit_op *op, const c
     const char *temp = temp_name(p, folder);
     struct wb_commit_place place;
     if (wb_commit_view_look_up(&p->view, temp, &place, err) != 0 ||
-        check_folder_writable(p, place.origin, err) != 0) {
+        check_folder_writable(p, place.origin, shown(p, path), err) != 0) {
         return -1;
     }
     place.kind = WB_PLACE_NEW_FILE;
     place.creation = p->view.n_creations;
     *WB_ARENA_PUSH(p->arena, p->view.creations, p->view.n_creations, p->view.creations_capacity) =
-        (struct wb_commit_creation){
-            .temp = place.origin, .content = op->new_content, .mode = op->mode};
+        (struct wb_commit_creation){.temp = place.origin,
+                                    .shown = shown(p, path),
+                                    .content = op->new_content,
+                                    .mode = op->mode};
     wb_commit_view_add_move(&p->view, temp, path, &place);
     return 0;
 }
@@ -189,7 +193,7 @@ static int plan_change(struct planner *p, const struct wb_commit_op *op, const c
         return wb_error_errno(err, errno, "Cannot write %s (mode %04o)", shown(p, real),
                               st.st_mode & 07777);
     }
-    if (check_folder_writable(p, real, err) != 0) {
+    if (check_folder_writable(p, real, shown(p, real), err) != 0) {
         return -1;
     }
     size_t *slot = find_slot(p, &st);
@@ -293,7 +297,7 @@ static int plan_delete(struct planner *p, const struct wb_commit_op *op, struct 
     const char *path = wb_commit_view_canonical(&p->view, op->path, err);
     if (path == NULL || wb_commit_view_look_up(&p->view, path, &place, err) != 0 ||
         check_deletable(p, op, path, &place, err) != 0 ||
-        check_folder_writable(p, place.origin, err) != 0) {
+        check_folder_writable(p, place.origin, shown(p, place.origin), err) != 0) {
         return -1;
     }
     add_drop_move(p, path, &place);
@@ -348,7 +352,7 @@ static int plan_rename(struct planner *p, const struct wb_commit_op *op, struct 
                             shown(p, to));
     }
     const char *existing;
-    if (check_folder_writable(p, place.origin, err) != 0 ||
+    if (check_folder_writable(p, place.origin, shown(p, place.origin), err) != 0 ||
         clear_target(p, op, to, place.kind == WB_PLACE_FOLDER, err) != 0 ||
         want_folders(p, to, &existing, err) != 0) {
         return -1;
@@ -393,6 +397,7 @@ static void finish_change(struct planner *p, const struct change *change)
         return;
     }
     const char *folder = wb_path_dir(p->arena, change->path);
+    const char *name = shown(p, change->path);
     struct wb_commit_step *step = add_step(p);
     *step = (struct wb_commit_step){
         .kind = change->has_links ? WB_STEP_INPLACE : WB_STEP_REPLACE,
@@ -409,11 +414,12 @@ static void finish_change(struct planner *p, const struct change *change)
     add_drop(p, wb_commit_view_final(&p->view, step->aside, 0));
     if (change->has_links) {
         /* Both are copies for recovery; the file itself keeps what it is. */
-        add_temp(p, (struct wb_commit_temp){step->temp, change->new_content, NULL, 0600});
-        add_temp(p, (struct wb_commit_temp){step->aside, change->old_content, NULL, 0600});
+        add_temp(p, (struct wb_commit_temp){step->temp, name, change->new_content, NULL, 0600});
+        add_temp(p, (struct wb_commit_temp){step->aside, name, change->old_content, NULL, 0600});
         add_drop(p, wb_commit_view_final(&p->view, step->temp, 0));
     } else {
-        add_temp(p, (struct wb_commit_temp){step->temp, change->new_content, change->path, 0});
+        add_temp(p,
+                 (struct wb_commit_temp){step->temp, name, change->new_content, change->path, 0});
     }
 }
 
@@ -449,8 +455,8 @@ static void finish_plan(struct planner *p)
     }
     for (size_t i = 0; i < p->view.n_creations; i++) {
         const struct wb_commit_creation *creation = &p->view.creations[i];
-        add_temp(p, (struct wb_commit_temp){creation->temp, creation->content, NULL,
-                                            creation->mode != 0 ? creation->mode : 0666});
+        add_temp(p, (struct wb_commit_temp){creation->temp, creation->shown, creation->content,
+                                            NULL, creation->mode != 0 ? creation->mode : 0666});
     }
     for (size_t i = 0; i < p->view.n_moves; i++) {
         finish_move(p, i);

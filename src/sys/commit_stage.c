@@ -90,13 +90,13 @@ static int stage_temp(const struct wb_commit_temp *temp, struct wb_error *err)
     mode_t mode = temp->like != NULL ? 0600 : (mode_t)temp->mode;
     int fd = open(temp->path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
     if (fd < 0) {
-        return wb_error_errno(err, errno, "Cannot make the file %s", temp->path);
+        return wb_error_errno(err, errno, "Cannot write %s", temp->shown);
     }
     int failed = fill_temp(fd, temp) != 0 ? errno : 0;
     if (close(fd) != 0 && failed == 0) { /* where a network file system tells of its failure */
         failed = errno;
     }
-    return failed == 0 ? 0 : wb_error_errno(err, failed, "Cannot write the file %s", temp->path);
+    return failed == 0 ? 0 : wb_error_errno(err, failed, "Cannot write %s", temp->shown);
 }
 
 static void *stage_loop(void *ctx)

@@ -11,7 +11,8 @@
 
 /* A file that the commit makes. */
 struct wb_commit_creation {
-    const char *temp; /* where it is staged, by the name on the disk now */
+    const char *temp;  /* where it is staged, by the name on the disk now */
+    const char *shown; /* the file that it will be, for sentences */
     struct wb_span content;
     int mode;
 };

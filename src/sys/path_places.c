@@ -113,7 +113,13 @@ static char *make_user_folder(struct wb_arena *arena, const char *variable, cons
                               struct wb_error *err)
 {
     char *folder = user_folder(arena, variable, below_home);
-    return wb_path_make_folders(folder, 0700, err) == 0 ? folder : NULL;
+    struct wb_error cause;
+    if (wb_path_make_folders(folder, 0700, &cause) == 0) {
+        return folder;
+    }
+    wb_error_set(err, cause.code, "%s. Set %s to a folder that can be written", cause.message,
+                 variable);
+    return NULL;
 }
 
 char *wb_path_cache_folder(struct wb_arena *arena, struct wb_error *err)

@@ -253,6 +253,28 @@ def test_actions_are_an_enum(werkbank, workspace):
     }
 
 
+@pytest.mark.parametrize("tool", ["write", "edit"])
+def test_a_file_over_its_limit_is_an_error(werkbank, workspace, tool):
+    """The kernel's signal for it would end the program."""
+    (workspace / "old.txt").write_text("old\n")
+    args = {
+        "write": {"path": "new/file.txt", "content": "x" * 300_000},
+        "edit": {"path": "old.txt", "old_text": "old", "new_text": "x" * 300_000},
+    }[tool]
+    limited = ["bash", "-c", 'ulimit -f 100; exec "$@"', "bash", BINARY, "call", "--workspace"]
+    done = subprocess.run(
+        [*limited, workspace, "--allow", "write", tool, "-"],
+        input=json.dumps(args),
+        capture_output=True,
+        text=True,
+        env=werkbank.env,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout) == (1, f"Cannot write {args['path']}: File too large\n")
+    assert not list(workspace.rglob(".werkbank-*"))
+    assert (workspace / "old.txt").read_text() == "old\n"
+
+
 def test_cap_read_shows_no_other_name_anywhere(werkbank, workspace):
     for options in ([], ["--json"]):
         finished = werkbank.run("tools", "--workspace", workspace, "--cap", "read", *options)
