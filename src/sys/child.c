@@ -198,7 +198,7 @@ struct wb_child *wb_child_start(struct wb_loop *loop, const struct wb_child_opti
                                 struct wb_error *err)
 {
     struct wb_spawned spawned;
-    if (wb_spawn(options, &spawned, err) != 0) {
+    if (wb_loop_start(loop, err) != 0 || wb_spawn(options, &spawned, err) != 0) {
         return NULL;
     }
     struct wb_child *child = wb_alloc(sizeof(*child));

@@ -77,24 +77,43 @@ static void *run_thread(void *ctx)
     return NULL;
 }
 
-/* Under the lock. The program can do nothing without its I/O thread, as without memory. */
-static void start_thread(struct wb_loop *loop)
+/* Gives back what uv_loop_init and uv_async_init took. */
+static void undo_start(struct wb_loop *loop)
 {
-    struct wb_error err;
+    uv_close((uv_handle_t *)&loop->wake, NULL);
+    uv_run(&loop->uv, UV_RUN_DEFAULT);
+    uv_loop_close(&loop->uv);
+}
+
+/* Under the lock. */
+static int start_thread(struct wb_loop *loop, struct wb_error *err)
+{
     int result = uv_loop_init(&loop->uv);
     if (result == 0) {
         result = uv_async_init(&loop->uv, &loop->wake, run_posts);
         loop->wake.data = loop;
+        if (result != 0) {
+            uv_loop_close(&loop->uv);
+        }
     }
     if (result != 0) {
-        fprintf(stderr, "werkbank: error: cannot start the I/O thread: %s\n", uv_strerror(result));
-        abort();
+        return wb_error_set(err, WB_ERROR_IO, "cannot start the I/O thread: %s",
+                            uv_strerror(result));
     }
-    if (wb_thread_start(&loop->thread, "werkbank-io", run_thread, loop, &err) != 0) {
-        fprintf(stderr, "werkbank: error: %s\n", err.message);
-        abort();
+    if (wb_thread_start(&loop->thread, "werkbank-io", run_thread, loop, err) != 0) {
+        undo_start(loop);
+        return -1;
     }
     atomic_store(&loop->started, true);
+    return 0;
+}
+
+int wb_loop_start(struct wb_loop *loop, struct wb_error *err)
+{
+    pthread_mutex_lock(&loop->lock);
+    int status = atomic_load(&loop->started) ? 0 : start_thread(loop, err);
+    pthread_mutex_unlock(&loop->lock);
+    return status;
 }
 
 void wb_loop_post(struct wb_loop *loop, void (*fn)(void *ctx), void *ctx)
@@ -102,8 +121,10 @@ void wb_loop_post(struct wb_loop *loop, void (*fn)(void *ctx), void *ctx)
     struct post *post = wb_alloc(sizeof(*post));
     *post = (struct post){.fn = fn, .ctx = ctx};
     pthread_mutex_lock(&loop->lock);
-    if (!atomic_load(&loop->started)) {
-        start_thread(loop);
+    struct wb_error err;
+    if (!atomic_load(&loop->started) && start_thread(loop, &err) != 0) {
+        fprintf(stderr, "werkbank: error: %s\n", err.message);
+        abort(); /* the caller can do nothing without its I/O thread, as without memory */
     }
     *loop->last = post;
     loop->last = &post->next;

@@ -2,7 +2,9 @@
  *
  * Nobody blocks here: callbacks run on the I/O thread ("loop thread" in headers) and must not wait
  * for calls of tools. Every function may be called from any thread unless it says otherwise.
- * The thread starts with the first use, so that a call that needs no I/O costs none. */
+ * The thread starts with the first use, so that a call that needs no I/O costs none. Where it cannot
+ * start, for want of descriptors or threads, the program ends as for want of memory; wb_loop_start
+ * in front of the first use makes an error of it. */
 #ifndef WB_SYS_LOOP_H
 #define WB_SYS_LOOP_H
 
@@ -11,6 +13,8 @@
 struct wb_loop;
 
 struct wb_loop *wb_loop_new(void);
+/* Starts the thread unless it runs. */
+WB_MUST_CHECK int wb_loop_start(struct wb_loop *loop, struct wb_error *err);
 /* Stops and joins the thread. Every stream, timer and child must have been closed before. */
 void wb_loop_free(struct wb_loop *loop);
 

@@ -10,6 +10,7 @@
 
 #include <pthread.h>
 #include <semaphore.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -157,6 +158,32 @@ static void ring(void *ctx)
     sem_post(&alarm->fired);
 }
 
+/* And once there are some, it starts. */
+static void a_start_without_descriptors_is_an_error(void **state)
+{
+    struct wb_loop *loop = wb_loop_new();
+    struct rlimit before;
+    struct wb_error err;
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    for (rlim_t n = 0; n < 12; n++) { /* in the middle of its set-up, too */
+        int next = dup(STDIN_FILENO);
+        close(next);
+        const struct rlimit none = {(rlim_t)next + n, before.rlim_max};
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+        int status = wb_loop_start(loop, &err);
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+        if (status == 0) {
+            assert_true(n > 0);
+            break;
+        }
+        assert_string_equal(err.message, "cannot start the I/O thread: too many open files");
+    }
+    assert_int_equal(wb_loop_start(loop, &err), 0);
+    wb_loop_run_sync(loop, do_nothing, NULL);
+    wb_loop_free(loop);
+}
+
 static void timers_fire_once_and_not_early(void **state)
 {
     (void)state;
@@ -219,6 +246,7 @@ int main(void)
         cmocka_unit_test(threads_post_at_once),
         cmocka_unit_test(run_sync_on_the_loop_runs_directly),
         cmocka_unit_test(thread_starts_with_the_first_use),
+        cmocka_unit_test(a_start_without_descriptors_is_an_error),
         cmocka_unit_test(timers_fire_once_and_not_early),
         cmocka_unit_test(stopped_timers_are_silent),
         cmocka_unit_test(timer_stops_itself),
