@@ -33,6 +33,7 @@ struct grep {
     size_t n_hits, n_files, n_files_hit, n_binary, n_large, n_unreadable;
     const char *failed_on; /* the file that the pattern took too long on */
     bool timed_out;
+    struct wb_error last_failure; /* of reading a file */
 };
 
 static void add_hit(struct grep *grep, const char *shown, size_t number, struct wb_span line)
@@ -79,6 +80,7 @@ static bool grep_file(void *ctx, const char *path, const char *shown)
     wb_arena_clear(&grep->file);
     if (wb_file_read(&grep->file, path, WB_FILE_BYTES_MAX, &content, NULL, &err) != 0) {
         *(err.code == WB_ERROR_LIMIT ? &grep->n_large : &grep->n_unreadable) += 1;
+        grep->last_failure = err;
     } else if (wb_file_is_binary(content)) {
         grep->n_binary++;
     } else {
@@ -125,8 +127,12 @@ static void tell(struct grep *grep, const struct wb_search *search)
     wb_text_add_str(out, "]\n");
 }
 
-static int check_end(const struct grep *grep, struct wb_error *err)
+/* What was asked for by name, and cannot be read, is no file without matches. */
+static int check_end(const struct grep *grep, const struct wb_search *search, struct wb_error *err)
 {
+    if (search->is_file && grep->n_unreadable + grep->n_large == 1) {
+        return wb_error_set(err, grep->last_failure.code, "%s", grep->last_failure.message);
+    }
     if (grep->failed_on != NULL) {
         return wb_error_set(err, WB_ERROR_LIMIT,
                             "The pattern takes too many steps on %s: make it simpler (nested "
@@ -150,7 +156,7 @@ static int run_grep(struct grep *grep, const struct grep_args *args, struct wb_r
     wb_json_begin_object(&grep->data);
     wb_json_key(&grep->data, "locations");
     wb_json_begin_array(&grep->data);
-    if (wb_search_files(&search, args->path, err) != 0 || check_end(grep, err) != 0) {
+    if (wb_search_files(&search, args->path, err) != 0 || check_end(grep, &search, err) != 0) {
         wb_text_clear(&result->data);
         return -1;
     }

@@ -82,6 +82,7 @@ int wb_search_files(struct wb_search *search, struct wb_span path, struct wb_err
                             wb_call_relative(search->call, top));
     case WB_FILE_REGULAR:
         search->counts.files = 1;
+        search->is_file = true;
         search->visit(search->ctx, top, wb_call_relative(search->call, top));
         return 0;
     case WB_FILE_OTHER:

@@ -247,6 +247,20 @@ def test_grep_does_not_run_away(here):
     here.call("grep", pattern=r"^(a+)+$")
 
 
+def test_what_cannot_be_read_is_no_empty_answer(here):
+    """A file that is named, and folders that a walk leaves out."""
+    with open(here.root / "huge.txt", "wb") as huge:
+        huge.truncate(65 << 20)
+    assert "huge.txt" in here.error("grep", pattern="x", path="huge.txt")
+    folder = here.root / "deep"
+    for _ in range(220):
+        folder.mkdir()
+        folder /= "d"
+    (folder.parent / "bottom.txt").write_text("x\n")
+    assert "1 folder that cannot be read" in here.ok("glob", pattern="bottom.txt").text
+    assert "1 unreadable" in here.ok("grep", pattern="x").text
+
+
 def test_glob(here):
     for path in ("a.c", "src/b.c", "src/deep/c.c", "src/d.h"):
         here.put(path, "")
