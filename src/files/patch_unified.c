@@ -135,6 +135,12 @@ static int parse_headers(struct wb_patch *patch, struct wb_patch_reader *r, stru
             in_git = true;
             h->at_line = r->number;
             parse_git_names(patch->arena, text, h);
+        } else if (in_git && wb_patch_reader_at(r, "new file mode 1", &text) &&
+                   !wb_span_starts(text, WB_SPAN("00"))) {
+            return wb_error_set(err, WB_ERROR_INVALID,
+                                "Line %zu of the patch: only regular files can be added, not "
+                                "symbolic links or submodules",
+                                r->number);
         } else if (in_git && parse_extended(patch->arena, r, h)) {
             continue;
         } else if (wb_patch_reader_at(r, "GIT binary patch", NULL) ||

@@ -250,6 +250,9 @@ static void test_refusals(void **state)
         {"@@ -1 +1 @@\n-a\n+b\n", "no \"--- PATH\""},
         {"--- a/x\nnonsense\n", "must follow"},
         {"diff --git a/x b/x\nGIT binary patch\nliteral 5\n", "binary files"},
+        {"diff --git a/x b/x\nnew file mode 120000\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+y\n",
+         "Line 2 of the patch: only regular files"},
+        {"diff --git a/x b/x\nnew file mode 160000\n", "only regular files"},
         {"diff --git a/x b/x\nBinary files a/x and b/x differ\n", "binary files"},
         {"diff --git a/x b/x\nindex 1..2\n", "has no hunks"},
     };
