@@ -65,6 +65,7 @@ static enum wb_error_code code_of_errno(int errno_value)
 {
     switch (errno_value) {
     case ENOENT:
+    case ENOTDIR: /* a folder of the path is a file: there is nothing at its end */
         return WB_ERROR_NOT_FOUND;
     case EACCES:
     case EPERM:

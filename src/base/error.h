@@ -34,8 +34,8 @@ struct wb_error {
 WB_PRINTF(3, 4)
 int wb_error_set(struct wb_error *err, enum wb_error_code code, const char *fmt, ...);
 
-/* As wb_error_set, with ": <strerror(errno_value)>" behind; the code follows errno (ENOENT is
- * NOT_FOUND, EACCES and EPERM are DENIED, the rest IO). */
+/* As wb_error_set, with ": <strerror(errno_value)>" behind; the code follows errno (ENOENT and
+ * ENOTDIR are NOT_FOUND, EACCES and EPERM are DENIED, the rest IO). */
 WB_PRINTF(3, 4)
 int wb_error_errno(struct wb_error *err, int errno_value, const char *fmt, ...);
 

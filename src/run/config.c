@@ -167,6 +167,11 @@ static int check_object(struct wb_arena *arena, const char *prefix, const struct
     for (struct wb_json_iter it = wb_json_iter(object); wb_json_next(&it);) {
         const char *dotted = wb_arena_printf(arena, "%s%s", prefix, it.key);
         const struct key *key = find_key(dotted);
+        if (key != NULL && strchr(it.key, '.') != NULL) {
+            return wb_error_set(err, WB_ERROR_INVALID,
+                                "`%s`: the dot stands for nesting; write {\"%.*s\": {\"%s\": ...}}",
+                                dotted, (int)strcspn(dotted, "."), dotted, strchr(dotted, '.') + 1);
+        }
         if (key != NULL) {
             if (check_value(key, it.value, err) != 0) {
                 return -1;

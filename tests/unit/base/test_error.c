@@ -38,6 +38,7 @@ static void errno_decides_the_code(void **state)
         const char *message;
     } cases[] = {
         {ENOENT, WB_ERROR_NOT_FOUND, "open x: No such file or directory"},
+        {ENOTDIR, WB_ERROR_NOT_FOUND, "open x: Not a directory"},
         {EACCES, WB_ERROR_DENIED, "open x: Permission denied"},
         {EPERM, WB_ERROR_DENIED, "open x: Operation not permitted"},
         {ENOSPC, WB_ERROR_IO, "open x: No space left on device"},

@@ -94,6 +94,8 @@ static void broken_own_files_are_told(void **state)
         {"{\"lsp\": {\"idle_stop\": 1}}",
          "unknown key `lsp.idle_stop`; did you mean `lsp.idle_stop_s`?"},
         {"{\"zzzzzzzzz\": 1}", "unknown key `zzzzzzzzz`; see werkbank-config(5)"},
+        {"{\"lsp.idle_stop_s\": 5}",
+         "`lsp.idle_stop_s`: the dot stands for nesting; write {\"lsp\": {\"idle_stop_s\": ...}}"},
         {"{\"allow\": \"all\"}", "`allow` must be \"read\", \"write\" or \"exec\""},
         {"{\"lsp\": 5}", "`lsp` must be an object"},
         {"{\"lsp\": {\"idle_stop_s\": \"5\"}}",
