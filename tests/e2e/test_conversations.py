@@ -1,13 +1,16 @@
 """Transcripts: written as things happen, continued, read while written, shown as text and page."""
 
 import json
+import queue
 import signal
 import subprocess
+import threading
 
 import pytest
 
 from harness.processes import wait_until
 from harness.program import BINARY
+from harness.serve import Serve
 
 PICTURE = (
     'display.png("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")'
@@ -71,6 +74,80 @@ def test_killed_in_the_middle(werkbank, workspace):
     session.process.wait()
     shown = program(werkbank, "show", "killed").stdout
     assert "result read" in shown and "sleep 600" in shown
+
+
+def recorded(path):
+    """Its events; only the last line may be torn."""
+    lines = path.read_text().splitlines()
+    events = []
+    for number, line in enumerate(lines):
+        try:
+            events.append(json.loads(line))
+        except ValueError:
+            assert number == len(lines) - 1, line
+    return events
+
+
+@pytest.mark.parametrize("taken", range(1, 13))
+def test_no_answer_is_lost_that_was_shown_as_taken(werkbank, workspace, taken):
+    """In the terminal: killed as soon as the operator has seen so many answers taken."""
+    questions = "".join(f'/ask_user "Number {i} ?"\nanswer {i}\n' for i in range(taken + 5))
+    with subprocess.Popen(
+        [BINARY, "--conversation", "asked"],
+        env=werkbank.env,
+        cwd=workspace,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        process.stdin.write(questions)
+        process.stdin.flush()
+        seen = 0
+        while seen < taken:
+            line = process.stdout.readline()
+            assert line
+            seen += "The operator wrote: answer" in line
+        process.kill()
+    events = recorded(path_of(werkbank, "asked"))
+    answers = [event["text"] for event in events if event["kind"] == "answer"]
+    assert answers[:taken] == [f"answer {i}" for i in range(taken)]
+    shown = program(werkbank, "show", "asked")
+    assert shown.returncode == 0 and shown.stdout.count("answer ") >= taken
+
+
+@pytest.mark.parametrize("moment", range(10))
+def test_killed_at_any_moment_while_clients_answer(werkbank, workspace, moment):
+    """Over serve, several questions at once: what came back as answered is written down."""
+    client = werkbank.start(
+        Serve, "serve", "--workspace", workspace, "--conversation", "asked"
+    )
+    client.initialize(capabilities={"elicitation": {}})
+    client.on_request = lambda message: {
+        "action": "accept",
+        "content": {"text": message["params"]["message"]},
+    }
+    results = queue.Queue()
+
+    def ask(thread):
+        for i in range(1000):
+            try:
+                results.put(client.call("ask_user", question=f"{thread} {i}").data["text"])
+            except (AssertionError, OSError, ValueError):
+                return
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(3)]
+    for thread in threads:
+        thread.start()
+    for _ in range(3 * moment + 1):
+        results.get(timeout=60)
+    client.kill()
+    for thread in threads:
+        thread.join()
+    events = recorded(path_of(werkbank, "asked"))
+    answers = {event["text"] for event in events if event["kind"] == "answer"}
+    while not results.empty():
+        assert results.get() in answers
+    assert program(werkbank, "show", "asked").returncode == 0
 
 
 def test_lists_and_unknown_ones(werkbank, workspace):
