@@ -15,6 +15,7 @@ static const char style[] =
     "section.card,section.answer{border-color:#36c}header{color:#666;font-size:.85rem}"
     "pre{white-space:pre-wrap;overflow-wrap:anywhere;margin:.3rem 0;font:13px/1.4 monospace}"
     "img{max-width:100%;display:block;margin:.5rem 0}"
+    "iframe{width:100%;height:20rem;border:1px solid #ccc;background:#fff;resize:vertical}"
     "@media(prefers-color-scheme:dark){body{color:#ddd;background:#1b1b1b}}";
 
 /* The next whole event of the transcript, parsed into the arena. NULL at the end. */
@@ -77,6 +78,14 @@ static void put_files(const struct wb_json *files, struct wb_text *out)
     }
 }
 
+/* What a cell displayed besides the text that its result has. */
+static void put_form_names(const struct wb_json *forms, struct wb_text *out)
+{
+    for (struct wb_json_iter it = wb_json_iter(forms); wb_json_next(&it);) {
+        wb_text_printf(out, "[%s]\n", it.key);
+    }
+}
+
 /* All that an event says. */
 static void put_body(struct wb_arena *arena, const struct wb_json *event, struct wb_text *out)
 {
@@ -96,6 +105,7 @@ static void put_body(struct wb_arena *arena, const struct wb_json *event, struct
     }
     put_strings(wb_json_get(event, "options"), out);
     put_strings(wb_json_get(event, "choices"), out);
+    put_form_names(wb_json_get(event, "forms"), out);
     put_files(wb_json_get(event, "files"), out);
 }
 
@@ -184,6 +194,22 @@ static void put_picture(struct wb_arena *arena, const struct wb_json *attachment
     wb_text_add_str(out, "\">\n");
 }
 
+/* Tables and drawings of a cell, each in a frame without scripts, without the page's origin, and under
+ * the page's own policy: nothing is loaded. */
+static void put_forms(const struct wb_json *forms, struct wb_text *out)
+{
+    static const char *const shown[] = {"text/html", "image/svg+xml"};
+    for (size_t i = 0; i < WB_COUNT(shown); i++) {
+        struct wb_span form = wb_json_span(wb_json_get(forms, shown[i]));
+        if (form.len > 0) {
+            wb_text_add_str(out, "<iframe sandbox srcdoc=\"");
+            put_escaped(form, out);
+            wb_text_add_str(out, "\"></iframe>\n");
+            return;
+        }
+    }
+}
+
 static void put_section(struct wb_arena *arena, const struct wb_json *event, const char *folder,
                         struct wb_text *out)
 {
@@ -206,6 +232,7 @@ static void put_section(struct wb_arena *arena, const struct wb_json *event, con
          wb_json_next(&it);) {
         put_picture(arena, it.value, folder, out);
     }
+    put_forms(wb_json_get(event, "forms"), out);
     wb_text_add_str(out, "</section>\n");
 }
 

@@ -1,7 +1,9 @@
 """Transcripts: written as things happen, continued, read while written, shown as text and page."""
 
+import html
 import json
 import queue
+import re
 import signal
 import subprocess
 import threading
@@ -118,9 +120,7 @@ def test_no_answer_is_lost_that_was_shown_as_taken(werkbank, workspace, taken):
 @pytest.mark.parametrize("moment", range(10))
 def test_killed_at_any_moment_while_clients_answer(werkbank, workspace, moment):
     """Over serve, several questions at once: what came back as answered is written down."""
-    client = werkbank.start(
-        Serve, "serve", "--workspace", workspace, "--conversation", "asked"
-    )
+    client = werkbank.start(Serve, "serve", "--workspace", workspace, "--conversation", "asked")
     client.initialize(capabilities={"elicitation": {}})
     client.on_request = lambda message: {
         "action": "accept",
@@ -173,6 +173,21 @@ def test_a_page_with_a_picture(werkbank, workspace):
     assert "default-src 'none'" in page
     kept = list(path_of(werkbank, "page").parent.glob("page/*.png"))
     assert len(kept) == 1 and kept[0].read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_page_with_a_table(werkbank, workspace):
+    table = """
+class Table:
+    def _repr_html_(self):
+        return '<table><tr><td>"4" &amp; 2</td></tr></table><script>alert(1)</script>'
+Table()"""
+    done = call(werkbank, workspace, "page", "eval", code=table, description="show a table")
+    assert done.returncode == 0, done
+    page = program(werkbank, "show", "--html", "page").stdout
+    assert "<script" not in page and "<table" not in page
+    frame = re.search(r'<iframe sandbox srcdoc="([^"]*)"></iframe>', page).group(1)
+    assert html.unescape(frame).startswith('<table><tr><td>"4" &amp; 2</td></tr></table>')
+    assert "[text/html]" in program(werkbank, "show", "page").stdout
 
 
 def test_writes_are_recorded(werkbank, workspace):

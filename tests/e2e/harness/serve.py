@@ -59,7 +59,10 @@ class Serve(Pipe):
             reply = {"result": self.on_request(message)}
         else:
             reply = {"error": {"code": -32601, "message": "not offered by this client"}}
-        self.send({"id": message["id"], **reply})
+        try:
+            self.send({"id": message["id"], **reply})
+        except BrokenPipeError:
+            pass  # it has ended meanwhile, which the reader will see
 
     def send(self, message):
         text = json.dumps({"jsonrpc": "2.0", **message}) + "\n"
