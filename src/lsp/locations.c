@@ -107,7 +107,19 @@ bool wb_locations_equal(const struct wb_location_list *a, const struct wb_locati
 struct source {
     const char *path;
     struct wb_line_index index;
+    const char
+        *doubtful; /* the first file with a place whose line the server may count otherwise */
+    struct wb_error doubt;
 };
+
+static void doubt_line(struct source *source, size_t line)
+{
+    const struct wb_line_index *index = &source->index;
+    size_t start = line < index->count ? index->starts[line] : index->text.len;
+    if (source->doubtful == NULL && wb_line_index_check(index, start, &source->doubt) != 0) {
+        source->doubtful = source->path;
+    }
+}
 
 static struct wb_span source_line(struct wb_arena *arena, struct source *source,
                                   const struct wb_location *location)
@@ -122,6 +134,7 @@ static struct wb_span source_line(struct wb_arena *arena, struct source *source,
         source->path = location->path;
         wb_line_index_init(arena, text, &source->index);
     }
+    doubt_line(source, location->position.line);
     return wb_span_trim(wb_line_index_line(&source->index, location->position.line));
 }
 
@@ -168,6 +181,10 @@ void wb_locations_show(struct wb_call *call, const struct wb_location_list *list
     wb_json_end_object(&w);
     if (list->count > most) {
         wb_text_printf(&result->text, "%zu of %zu %s shown\n", most, list->count, what);
+    }
+    if (source.doubtful != NULL) {
+        wb_text_printf(&result->text, "Doubtful lines in %s: %s\n",
+                       wb_call_relative(call, source.doubtful), source.doubt.message);
     }
     if (list->n_foreign > 0) {
         wb_text_printf(&result->text, "%zu more are not in files\n", list->n_foreign);

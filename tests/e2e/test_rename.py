@@ -200,6 +200,17 @@ def test_lines_that_servers_count_differently_are_refused(werkbank, tmp_path):
     assert (project / "a.c").read_bytes() == source
 
 
+def test_lines_that_servers_count_differently_are_told_as_doubtful(werkbank, tmp_path):
+    project = Project(tmp_path / "project")
+    project.write("compile_flags.txt", "")
+    project.write("a.h", "int alpha(void);\n")
+    project.write("b.c", '#include "a.h"\n/* x\ry */\nint use(void) { return alpha(); }\n')
+    session = werkbank.session(project.root)
+    found = session.ok("lsp", action="references", file="a.h", line=1, symbol="alpha")
+    assert [one["path"] for one in found.data["locations"]] == ["a.h", "b.c"]
+    assert "Doubtful lines in b.c: line 2 has a carriage return" in found.text
+
+
 def test_permissions_and_links_are_kept(scripted_session):
     one, session = scripted_session(files=FILES)
     (one.root / "main.scr").chmod(0o755)
