@@ -24,7 +24,8 @@ def add_program(parser):
 @contextlib.contextmanager
 def bench_home():
     """A folder for a run, and an environment that keeps all state in it."""
-    with tempfile.TemporaryDirectory(prefix="werkbank-bench-") as home:
+    # What a tool leaves running may still write there.
+    with tempfile.TemporaryDirectory(prefix="werkbank-bench-", ignore_cleanup_errors=True) as home:
         env = {
             **os.environ,
             "PATH": f"{TOOLS}/bin:{os.environ['PATH']}",

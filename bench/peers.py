@@ -229,8 +229,8 @@ def pss_kib(pid):
 class Meter:
     """Watches a tool's own processes: highest PSS, and processor time of each while it lives."""
 
-    def __init__(self, pid):
-        self.pid = pid
+    def __init__(self, pid, own=own_processes):
+        self.pid, self.own = pid, own
         self.peak_kib = 0
         self.cpu = {}
         self.stop = threading.Event()
@@ -238,7 +238,7 @@ class Meter:
         self.thread.start()
 
     def look(self):
-        own = own_processes(self.pid)
+        own = self.own(self.pid)
         self.peak_kib = max(self.peak_kib, sum(pss_kib(pid) for pid in own))
         for pid in own:
             try:
