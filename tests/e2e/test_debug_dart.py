@@ -33,7 +33,13 @@ PROGRAMS = {
     "bin/fails.dart": "void main() {\n  throw Exception('boom'); // > throw boom\n}\n",
     "bin/exits.dart": "void main() {\n  exit(3); // > exit 3\n}\n",
     "bin/spins.dart": "void main() {\n  while (true) {} // > spin\n}\n",
-    "test/add_test.dart": "void main() {\n  test('adds', () {\n    print('x'); // > print x\n  });\n}\n",
+    "test/add_test.dart": """\
+void main() {
+  test('adds', () {
+    print('x'); // > print x
+  });
+}
+""",
 }
 
 
@@ -109,7 +115,8 @@ class TestLaunch:
         found = {v["name"]: v for v in variables}
         assert list(found) == ["items", "name", "total"]
         items = debug(session, "variables", reference=found["items"]["reference"]).data
-        assert [(v["name"], v["value"]) for v in items] == [("[0]", "1"), ("[1]", "2"), ("[2]", "3")]
+        assert [v["name"] for v in items] == ["[0]", "[1]", "[2]"]
+        assert [v["value"] for v in items] == ["1", "2", "3"]
         frame = frames[1]["frame_id"]
         value = debug(session, "evaluate", expression="total,h", frame_id=frame).data["value"]
         assert value == "0x0"

@@ -1,13 +1,13 @@
-"""The scripted adapter as `dart debug_adapter [--test]` is documented to be, since no Dart SDK can be
-had for tests. What it follows: the adapter's page in the SDK (launch and attach arguments, custom
-events, format specifiers) and the way of its messages:
+"""The scripted adapter as `dart debug_adapter [--test]` is documented to be, since no Dart SDK can
+be had for tests. What it follows: the adapter's page in the SDK (launch and attach arguments,
+custom events, format specifiers) and the way of its messages:
 
 - `initialized` comes right behind the answer to `initialize`; a launch waits for configurationDone,
   starts the program and is answered before the debugger is connected to it;
 - breakpoints are unverified with an id, and verified by events once the VM has resolved them;
 - a `stopped` event has a reason, the isolate's thread, and for an exception its text; nothing else;
-- frame ids and references count up and die when the isolate goes on; stacks have frames of the SDK
-  and gaps between asynchronous parts;
+- frame ids and references count up and die when the isolate goes on; stacks have frames of the
+  SDK and gaps between asynchronous parts;
 - there is no `exited` and no `process` event: the end is "Exited (3)." on the console, `terminated`;
 - an error's text is its `message`; the body is a stack trace, as text;
 - the test adapter passes on package:test's own messages, and says them in words too.
