@@ -270,7 +270,7 @@ static bool next_line(struct line_cursor *cursor, struct wb_span *ret)
     const struct wb_block *block = cursor->block;
     size_t at = cursor->at, n_left = block->text.len - at;
     const char *line_end = n_left > 0 ? memchr(block->text.ptr + at, '\n', n_left) : NULL;
-    *ret = (struct wb_span){block->text.ptr + at, n_left};
+    *ret = (struct wb_span){n_left > 0 ? block->text.ptr + at : NULL, n_left};
     if (line_end != NULL) {
         ret->len = (size_t)(line_end - ret->ptr) + 1;
     }
