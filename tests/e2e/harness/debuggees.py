@@ -1,0 +1,342 @@
+"""Programs to debug, the same one in each language, and what each adapter makes of it.
+
+The program calls work(i, 2) six times, prints each result, and ends with 4. Its arguments: `boom` fails,
+`spin` runs on, `flood` prints 10 MB, `show` prints its directory and the variable SHOWN.
+"""
+
+import os
+import subprocess
+from dataclasses import dataclass, field
+
+from .program import TOOLS
+from .projects import Project
+
+C_SOURCE = """\
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int work(int a, int b)
+{
+    int total = a + b; /* the sum */
+    return total; /* the result */
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "";
+    int items[120] = {0};
+    items[119] = 7;
+    for (int i = 0; i < 6; i++) {
+        printf("round %d: %d\\n", i, work(i, 2)); /* the call */
+        fflush(stdout);
+    }
+    if (strcmp(what, "boom") == 0) {
+        *(volatile int *)0 = 1; /* the failure */
+    }
+    while (strcmp(what, "spin") == 0) {
+        usleep(10000); /* the spin */
+    }
+    for (int i = 0; strcmp(what, "flood") == 0 && i < 10000; i++) {
+        printf("%01023d\\n", i);
+    }
+    if (strcmp(what, "show") == 0) {
+        printf("in %s with %s and %s\\n", getcwd(NULL, 0), getenv("SHOWN"), argv[2]);
+    }
+    return items[119] - 3;
+}
+"""
+
+PYTHON_SOURCE = """\
+import os
+import sys
+import time
+
+
+def work(a, b):
+    total = a + b  # the sum
+    return total  # the result
+
+
+def main():
+    what = sys.argv[1] if len(sys.argv) > 1 else ""
+    items = list(range(120))
+    for i in range(6):
+        print(f"round {i}: {work(i, 2)}", flush=True)  # the call
+    if what == "boom":
+        raise ValueError("boom happened")  # the failure
+    while what == "spin":
+        time.sleep(0.01)  # the spin
+    if what == "flood":
+        for i in range(10000):
+            print(str(i).zfill(1023))
+    if what == "show":
+        print(f"in {os.getcwd()} with {os.environ['SHOWN']} and {sys.argv[2]}")
+    sys.exit(items[4])
+
+
+main()
+"""
+
+GO_SOURCE = """\
+package main
+
+import (
+	"fmt"
+	"os"
+	"time"
+)
+
+func work(a, b int) int {
+	total := a + b // the sum
+	return total // the result
+}
+
+func main() {
+	what := ""
+	if len(os.Args) > 1 {
+		what = os.Args[1]
+	}
+	items := make([]int, 120)
+	items[4] = 4
+	for i := 0; i < 6; i++ {
+		fmt.Printf("round %d: %d\\n", i, work(i, 2)) // the call
+	}
+	if what == "boom" {
+		panic("boom happened") // the failure
+	}
+	for what == "spin" {
+		time.Sleep(10 * time.Millisecond) // the spin
+	}
+	for i := 0; what == "flood" && i < 10000; i++ {
+		fmt.Printf("%01023d\\n", i)
+	}
+	if what == "show" {
+		folder, _ := os.Getwd()
+		fmt.Printf("in %s with %s and %s\\n", folder, os.Getenv("SHOWN"), os.Args[2])
+	}
+	os.Exit(items[4])
+}
+"""
+
+JS_SOURCE = """\
+function work(a, b) {
+    const total = a + b; // the sum
+    return total; // the result
+}
+
+function spin() {
+    setTimeout(spin, 10); // the spin
+}
+
+function main() {
+    const what = process.argv[2];
+    const items = Array.from({length: 120}, (_, i) => i);
+    for (let i = 0; i < 6; i++) {
+        console.log(`round ${i}: ${work(i, 2)}`); // the call
+    }
+    if (what === "boom") {
+        throw new Error("boom happened"); // the failure
+    }
+    for (let i = 0; what === "flood" && i < 10000; i++) {
+        console.log(String(i).padStart(1023, "0"));
+    }
+    if (what === "show") {
+        console.log(`in ${process.cwd()} with ${process.env.SHOWN} and ${process.argv[3]}`);
+    }
+    if (what === "spin") {
+        spin();
+    } else {
+        process.exitCode = items[4];
+    }
+}
+
+main();
+"""
+
+RUBY_SOURCE = """\
+def work(a, b)
+  total = a + b # the sum
+  total # the result
+end
+
+def main
+  what = ARGV[0]
+  items = (0...120).to_a
+  $stdout.sync = what != "flood"
+  6.times do |i|
+    puts "round #{i}: #{work(i, 2)}" # the call
+  end
+  raise ArgumentError, "boom happened" if what == "boom" # the failure
+  while what == "spin"
+    sleep 0.01 # the spin
+  end
+  10000.times { |i| puts i.to_s.rjust(1023, "0") } if what == "flood"
+  puts "in #{Dir.pwd} with #{ENV["SHOWN"]} and #{ARGV[1]}" if what == "show"
+  exit items[4]
+end
+
+main
+"""
+
+PERL_SOURCE = """\
+use strict;
+use warnings;
+use Cwd;
+
+sub work {
+    my ($first, $second) = @_;
+    my $total = $first + $second; # the sum
+    return $total; # the result
+}
+
+sub main {
+    my $what = $ARGV[0] || "";
+    my @items = (0 .. 119);
+    $| = 1 if $what ne "flood";
+    for my $i (0 .. 5) {
+        print "round $i: ", work($i, 2), "\\n"; # the call
+    }
+    die "boom happened" if $what eq "boom"; # the failure
+    while ($what eq "spin") {
+        select(undef, undef, undef, 0.01); # the spin
+    }
+    if ($what eq "flood") {
+        printf "%01023d\\n", $_ for 0 .. 9999;
+    }
+    if ($what eq "show") {
+        print "in ", getcwd(), " with $ENV{SHOWN} and $ARGV[1]\\n";
+    }
+    exit $items[4];
+}
+
+main();
+"""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """An adapter, the program that it debugs, and what it cannot do: case to the words that say so."""
+
+    id: str
+    source: str
+    text: str
+    marker: str
+    program: str
+    total: str = "total"  # the local, as the language spells it
+    loop: str = "i"
+    failure: str = "boom happened"
+    failure_code: int = 1
+    attach: str = ""  # pid or port
+    listen: tuple = ()  # how the program is started so that it can be attached to; {port}
+    process: str = ""  # part of the adapter's command line
+    beyond: str = "refused"  # state of a breakpoint behind the file's end
+    function: str = "work"
+    filters: tuple = ()  # exception filters without which the failure does not stop it
+    broken: str = "(((\n"  # source that does not compile
+    broken_says: str = ""
+    cannot: dict = field(default_factory=dict)
+
+    def refuses(self, case, act):
+        """Does it; or, where the adapter cannot, sees the words that say so and gives True."""
+        words = self.cannot.get(case)
+        if words is None:
+            act()
+            return False
+        try:
+            said = act().text
+        except AssertionError as error:
+            said = str(error)
+        assert words in said, said
+        return True
+
+    def build(self, root):
+        project = Project(root)
+        project.write(self.source, self.text)
+        project.write(self.marker, MARKERS.get(self.marker, ""))
+        if self.source.endswith(".c"):
+            command = ["gcc", "-g", "-O0", "-o", self.program, self.source]
+            subprocess.run(command, cwd=project.root, check=True)
+        if self.id == "debugpy":
+            os.symlink(TOOLS / "pip" / "adapters", project.root / ".venv")
+        return project
+
+
+MARKERS = {
+    "CMakeLists.txt": "project(app C)\n",
+    "go.mod": "module example.org/app\n\ngo 1.21\n",
+    "package.json": "{}\n",
+}
+C = {
+    "source": "src/main.c",
+    "text": C_SOURCE,
+    "marker": "CMakeLists.txt",
+    "program": "app",
+    "failure": "SIGSEGV",
+    "attach": "pid",
+}
+
+SUBJECTS = [
+    Subject(id="lldb", process="lldb-dap", beyond="pending", failure_code=11, **C),
+    Subject(id="codelldb", process="codelldb", failure_code=11, **C),
+    Subject(
+        id="cdt-gdb",
+        process="cdtDebugAdapter",
+        cannot={"frame_variables": "No symbol"},
+        **C,
+    ),
+    Subject(
+        id="debugpy",
+        source="app.py",
+        text=PYTHON_SOURCE,
+        marker="pyproject.toml",
+        program="app.py",
+        attach="port",
+        listen=(".venv/bin/python", "-m", "debugpy", "--listen", "{port}", "app.py", "spin"),
+        process="debugpy.adapter",
+        broken_says="SyntaxError",
+    ),
+    Subject(
+        id="delve",
+        source="main.go",
+        text=GO_SOURCE,
+        marker="go.mod",
+        program=".",
+        failure_code=2,
+        attach="port",
+        process="dlv",
+        broken_says="syntax error",
+    ),
+    Subject(
+        id="js-debug",
+        source="app.js",
+        text=JS_SOURCE,
+        marker="package.json",
+        program="app.js",
+        attach="port",
+        listen=("node", "--inspect=127.0.0.1:{port}", "app.js", "spin"),
+        process="js-debug",
+        broken_says="SyntaxError",
+    ),
+    Subject(
+        id="rdbg",
+        source="app.rb",
+        text=RUBY_SOURCE,
+        marker="Gemfile",
+        program="app.rb",
+        process="rdbg",
+        broken_says="syntax",
+    ),
+    Subject(
+        id="perl",
+        source="app.pl",
+        text=PERL_SOURCE,
+        marker="cpanfile",
+        program="app.pl",
+        total="$total",
+        loop="$i",
+        process="Perl::LanguageServer",
+        broken_says="syntax error",
+    ),
+]
