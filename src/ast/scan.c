@@ -12,7 +12,11 @@
 #include "run/run.h"
 #include "sys/path.h"
 
-enum outcome { PENDING, SEARCHED, BINARY, LARGE, UNREADABLE, SLOW };
+#define WAKE_EACH 16     /* files that the walk finds before it wakes the threads that wait */
+#define PROGRESS_MS 1000 /* between two words of how far a search is */
+
+/* ANOTHER: a symlink to a file that is searched under another name, or that is not there. */
+enum outcome { PENDING, SEARCHED, BINARY, LARGE, UNREADABLE, SLOW, ANOTHER };
 
 struct slot {
     const char *path, *shown;
@@ -22,17 +26,25 @@ struct slot {
     size_t n, n_given_up;
 };
 
+/* The files are searched while they are being found. One thread walks, and searches when that is
+ * over. */
 struct job {
     struct wb_scan *scan;
     struct wb_search search;
-    struct wb_arena arena; /* paths */
-    struct slot *slots;
-    size_t n_slots, slots_capacity, n_symlinks;
-    atomic_size_t next;
-    atomic_bool is_stopped;
-    pthread_mutex_t lock; /* what follows, and is_done of the slots */
-    size_t n_prefix;      /* files done without a gap */
-    size_t n_results;     /* in them */
+    struct wb_error err;    /* of the walk */
+    struct wb_arena arena;  /* paths and slots; the walking thread's */
+    atomic_bool has_walker; /* some thread walks, or has */
+    atomic_bool is_stopped; /* there is enough */
+    pthread_mutex_t lock;   /* what follows, and is_done of the slots */
+    pthread_cond_t more;    /* slots have come, or the walk is over */
+    struct slot **slots;    /* in path order; malloc'ed */
+    size_t n_slots, slots_capacity;
+    size_t next, next_symlink; /* to be taken */
+    size_t n_prefix;           /* files done without a gap */
+    size_t n_results;          /* in them */
+    size_t n_done;
+    int64_t told_ms; /* when progress was told last */
+    bool is_walk_over, is_walk_whole;
 };
 
 /* What one thread works with. */
@@ -102,14 +114,40 @@ static bool is_wanted(const struct wb_scan *scan, const char *path)
     return (parser != NULL && own != NULL && wb_str_equal(parser, own)) || is_also(grammar, path);
 }
 
+/* --- finding them, on the walking thread --- */
+
 static void add_file(struct job *job, const char *path, const char *shown)
 {
-    *WB_ARENA_PUSH(&job->arena, job->slots, job->n_slots, job->slots_capacity) = (struct slot){
+    struct slot *slot = wb_arena_alloc(&job->arena, sizeof(*slot));
+    *slot = (struct slot){
         .path = wb_arena_strdup(&job->arena, path),
         .shown = wb_arena_strdup(&job->arena, shown),
         .is_symlink = job->search.at_symlink,
     };
-    job->n_symlinks += job->search.at_symlink;
+    pthread_mutex_lock(&job->lock);
+    WB_GROW(job->slots, job->slots_capacity, job->n_slots + 1);
+    job->slots[job->n_slots++] = slot;
+    if (job->n_slots % WAKE_EACH == 0) {
+        pthread_cond_broadcast(&job->more);
+    }
+    pthread_mutex_unlock(&job->lock);
+}
+
+/* The walk goes on behind the stop until it has seen a file that is not searched: only then it is
+ * true, whatever the threads do, that there are more. */
+static bool is_enough(struct job *job)
+{
+    if (!atomic_load(&job->is_stopped)) {
+        return wb_clock_left_ms(job->scan->call->deadline_ms) == 0;
+    }
+    pthread_mutex_lock(&job->lock);
+    size_t i = job->n_prefix;
+    while (i < job->n_slots && job->slots[i]->is_symlink) {
+        i++;
+    }
+    bool is_behind = i < job->n_slots;
+    pthread_mutex_unlock(&job->lock);
+    return is_behind;
 }
 
 static bool collect(void *ctx, const char *path, const char *shown)
@@ -118,29 +156,71 @@ static bool collect(void *ctx, const char *path, const char *shown)
     if (is_wanted(job->scan, path)) {
         add_file(job, path, shown);
     }
-    return true;
+    return !is_enough(job);
 }
 
 /* A file that a symlink leads to is searched once, under its own name where that is searched too. */
 static void follow_symlinks(struct job *job)
 {
     struct wb_map real;
-    size_t n = 0;
     wb_map_init(&real);
     for (size_t i = 0; i < job->n_slots; i++) {
-        if (!job->slots[i].is_symlink) {
-            wb_map_set(&real, job->slots[i].path, job);
+        if (!job->slots[i]->is_symlink) {
+            wb_map_set(&real, job->slots[i]->path, job);
         }
     }
     for (size_t i = 0; i < job->n_slots; i++) {
-        struct slot *slot = &job->slots[i];
-        slot->path = slot->is_symlink ? wb_path_real(&job->arena, slot->path, NULL) : slot->path;
-        if (slot->path != NULL && !(slot->is_symlink && wb_map_set(&real, slot->path, job))) {
-            job->slots[n++] = *slot;
+        struct slot *slot = job->slots[i];
+        if (slot->is_symlink) {
+            slot->path = wb_path_real(&job->arena, slot->path, NULL);
+            slot->is_done = slot->path == NULL || wb_map_set(&real, slot->path, job) != NULL;
+            slot->outcome = slot->is_done ? ANOTHER : PENDING;
         }
     }
-    job->n_slots = n;
     wb_map_done(&real);
+}
+
+/* A file that is named is searched whatever its name; of a folder, the files of the language. */
+static int find_files(struct job *job)
+{
+    struct wb_scan *scan = job->scan;
+    const char *path = NULL;
+    if (scan->path.ptr != NULL) {
+        path = wb_call_path(scan->call, scan->path, &job->err);
+        if (path == NULL) {
+            return -1;
+        }
+    }
+    if (path != NULL && wb_file_kind(path, NULL) == WB_FILE_REGULAR) {
+        add_file(job, path, wb_call_relative(scan->call, path));
+        return 0;
+    }
+    return wb_search_files(&job->search, scan->path, &job->err);
+}
+
+/* Files done without a gap; under the lock. They decide when there is enough. */
+static void advance(struct job *job)
+{
+    while (job->n_prefix < job->n_slots && job->slots[job->n_prefix]->is_done &&
+           job->n_results < job->scan->stop_after) {
+        job->n_results += job->slots[job->n_prefix++]->n;
+    }
+    if (job->n_results >= job->scan->stop_after) {
+        atomic_store(&job->is_stopped, true);
+    }
+}
+
+static void walk(struct job *job)
+{
+    int status = find_files(job);
+    bool is_whole = status == 0 && !is_enough(job);
+    pthread_mutex_lock(&job->lock);
+    job->is_walk_over = true;
+    job->is_walk_whole = is_whole;
+    follow_symlinks(job);
+    advance(job);
+    pthread_cond_broadcast(&job->more);
+    pthread_mutex_unlock(&job->lock);
 }
 
 /* --- one file, on a worker's thread --- */
@@ -219,36 +299,76 @@ static enum outcome search_file(struct worker *worker, struct slot *slot)
     return search_source(worker, slot, &source);
 }
 
-/* The files done without a gap decide when there is enough. */
 static void finish(struct job *job, struct slot *slot, enum outcome outcome)
 {
+    size_t n_done = 0, n_slots = 0;
     pthread_mutex_lock(&job->lock);
     slot->outcome = outcome;
     slot->is_done = true;
-    while (job->n_prefix < job->n_slots && job->slots[job->n_prefix].is_done &&
-           job->n_results < job->scan->stop_after) {
-        job->n_results += job->slots[job->n_prefix++].n;
-    }
-    if (job->n_results >= job->scan->stop_after) {
-        atomic_store(&job->is_stopped, true);
+    job->n_done++;
+    advance(job);
+    if (wb_clock_now_ms() - job->told_ms >= PROGRESS_MS) {
+        job->told_ms = wb_clock_now_ms();
+        n_done = job->n_done;
+        n_slots = job->is_walk_over ? job->n_slots : 0;
     }
     pthread_mutex_unlock(&job->lock);
+    if (n_done > 0) {
+        wb_call_progress(job->scan->call, (int64_t)n_done, (int64_t)n_slots, "%zu files searched",
+                         n_done);
+    }
+}
+
+static bool is_given_up(const struct job *job)
+{
+    return atomic_load(&job->is_stopped) || wb_cancel_is_fired(job->scan->call->cancel) ||
+           wb_clock_left_ms(job->scan->call->deadline_ms) == 0;
+}
+
+/* The next file that is there, under the lock; symlinks when all files are known. */
+static struct slot *next_slot(struct job *job)
+{
+    while (job->next < job->n_slots) {
+        struct slot *slot = job->slots[job->next++];
+        if (!slot->is_symlink) {
+            return slot;
+        }
+    }
+    while (job->is_walk_over && job->next_symlink < job->n_slots) {
+        struct slot *slot = job->slots[job->next_symlink++];
+        if (slot->is_symlink && !slot->is_done) {
+            return slot;
+        }
+    }
+    return NULL;
+}
+
+/* NULL: there is nothing left to do. */
+static struct slot *take_slot(struct job *job)
+{
+    struct slot *slot = NULL;
+    pthread_mutex_lock(&job->lock);
+    while (!is_given_up(job) && (slot = next_slot(job)) == NULL && !job->is_walk_over) {
+        pthread_cond_wait(&job->more, &job->lock);
+    }
+    pthread_mutex_unlock(&job->lock);
+    return slot;
 }
 
 static void work(void *ctx, size_t i)
 {
-    struct worker worker = {.job = ctx, .parser = wb_parser_new()};
+    struct worker worker = {.job = ctx};
     struct job *job = ctx;
+    struct slot *slot;
     (void)i;
+    if (!atomic_exchange(&job->has_walker, true)) {
+        walk(job);
+    }
+    worker.parser = wb_parser_new();
     worker.matcher = wb_matcher_new(job->scan->pattern);
     wb_arena_init(&worker.arena);
-    while (!atomic_load(&job->is_stopped) && !wb_cancel_is_fired(job->scan->call->cancel) &&
-           wb_clock_left_ms(job->scan->call->deadline_ms) > 0) {
-        size_t index = atomic_fetch_add(&job->next, 1);
-        if (index >= job->n_slots) {
-            break;
-        }
-        finish(job, &job->slots[index], search_file(&worker, &job->slots[index]));
+    while ((slot = take_slot(job)) != NULL) {
+        finish(job, slot, search_file(&worker, slot));
         wb_arena_clear(&worker.arena);
     }
     wb_arena_done(&worker.arena);
@@ -260,6 +380,9 @@ static void work(void *ctx, size_t i)
 
 static void count(struct wb_scan *scan, const struct slot *slot)
 {
+    if (slot->outcome == ANOTHER) {
+        return;
+    }
     size_t *const counters[] = {
         [SEARCHED] = &scan->n_searched,     [BINARY] = &scan->n_binary, [LARGE] = &scan->n_large,
         [UNREADABLE] = &scan->n_unreadable, [SLOW] = &scan->n_slow,
@@ -273,139 +396,71 @@ static void count(struct wb_scan *scan, const struct slot *slot)
 static void take_results(struct job *job)
 {
     struct wb_scan *scan = job->scan;
+    bool is_cut = false; /* some file is behind the stop */
     for (size_t i = 0; i < job->n_slots; i++) {
-        struct slot *slot = &job->slots[i];
+        struct slot *slot = job->slots[i];
         if (i < job->n_prefix) {
             count(scan, slot);
             if (slot->results != NULL) {
                 scan->take(scan->ctx, slot->path, slot->shown, slot->results, slot->n);
             }
-        } else if (slot->results != NULL) {
-            scan->drop(slot->results);
+        } else {
+            is_cut = is_cut || slot->outcome != ANOTHER;
+            if (slot->results != NULL) {
+                scan->drop(slot->results);
+            }
         }
     }
-    if (job->n_prefix < job->n_slots && job->n_prefix > 0) {
-        scan->stopped_at = wb_arena_strdup(scan->call->arena, job->slots[job->n_prefix - 1].shown);
+    if (is_cut && job->n_prefix > 0) {
+        const struct slot *last = job->slots[job->n_prefix - 1];
+        scan->stopped_at = wb_arena_strdup(scan->call->arena, last->shown);
+    } else {
+        scan->n_outside = job->search.n_outside;
+        scan->n_unreadable += job->search.counts.unreadable;
     }
 }
 
 static int check_end(const struct job *job, struct wb_error *err)
 {
     const struct wb_scan *scan = job->scan;
-    if (job->n_prefix == job->n_slots || job->n_results >= scan->stop_after) {
+    if (job->err.code != WB_ERROR_NONE) {
+        *err = job->err;
+        return -1;
+    }
+    if (job->n_results >= scan->stop_after ||
+        (job->is_walk_whole && job->n_prefix == job->n_slots)) {
         return 0;
     }
     bool cancelled = wb_cancel_is_fired(scan->call->cancel);
-    return wb_error_set(err, cancelled ? WB_ERROR_CANCELLED : WB_ERROR_TIMEOUT,
-                        cancelled ? "The search was cancelled after %zu of %zu files"
-                                  : "The deadline came after %zu of %zu files: narrow the path",
-                        job->n_prefix, job->n_slots);
+    return wb_error_set(
+        err, cancelled ? WB_ERROR_CANCELLED : WB_ERROR_TIMEOUT,
+        cancelled ? "The search was cancelled after %zu of %zu files"
+                  : "The deadline came after %zu of %zu files that were found: narrow the path",
+        job->n_prefix, job->n_slots);
 }
 
-static size_t n_threads(size_t n_files)
+static size_t n_threads(void)
 {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    size_t n = processors > 0 ? (size_t)processors : 1;
-    return WB_MAX(WB_MIN(WB_MIN(n, (size_t)WB_SCAN_THREADS_MAX), n_files), (size_t)1);
-}
-
-/* A file that is named is searched whatever its name; of a folder, the files of the language. */
-static int find_files(struct job *job, struct wb_error *err)
-{
-    struct wb_scan *scan = job->scan;
-    const char *path = scan->path.ptr != NULL ? wb_call_path(scan->call, scan->path, err) : NULL;
-    if (scan->path.ptr != NULL && path == NULL) {
-        return -1;
-    }
-    if (path != NULL && wb_file_kind(path, NULL) == WB_FILE_REGULAR) {
-        add_file(job, path, wb_call_relative(scan->call, path));
-        return 0;
-    }
-    if (wb_search_files(&job->search, scan->path, err) != 0) {
-        return -1;
-    }
-    if (job->n_symlinks > 0) {
-        follow_symlinks(job);
-    }
-    scan->n_outside = job->search.n_outside;
-    scan->n_unreadable = job->search.counts.unreadable;
-    return 0;
+    return processors > 0 ? WB_MIN((size_t)processors, (size_t)WB_SCAN_THREADS_MAX) : 1;
 }
 
 int wb_scan_run(struct wb_scan *scan, struct wb_error *err)
 {
-    struct job job = {.scan = scan};
+    struct job job = {.scan = scan, .told_ms = wb_clock_now_ms()};
     job.search = (struct wb_search){.call = scan->call, .visit = collect, .ctx = &job};
     wb_arena_init(&job.arena);
     pthread_mutex_init(&job.lock, NULL);
-    int status = find_files(&job, err);
-    if (status == 0) {
-        scan->n_files = job.n_slots;
-        wb_pool_run_each(wb_host_pool(wb_run_host(scan->call->run)), n_threads(job.n_slots), work,
-                         &job);
-        status = check_end(&job, err);
-        take_results(&job);
-    }
+    pthread_cond_init(&job.more, NULL);
+    wb_pool_run_each(wb_host_pool(wb_run_host(scan->call->run)), n_threads(), work, &job);
+    int status = check_end(&job, err);
+    scan->n_files = job.n_slots;
+    take_results(&job);
+    pthread_cond_destroy(&job.more);
     pthread_mutex_destroy(&job.lock);
     wb_arena_done(&job.arena);
+    free(job.slots);
     return status;
-}
-
-/* --- which languages are there --- */
-
-struct survey_row {
-    const struct wb_grammar *grammar;
-    size_t n;
-};
-
-struct survey {
-    const struct wb_languages *languages;
-    const struct wb_grammars *grammars;
-    struct survey_row found[128];
-    size_t n_found;
-};
-
-static bool survey_file(void *ctx, const char *path, const char *shown)
-{
-    struct survey *survey = ctx;
-    const struct wb_grammar *grammar =
-        wb_grammars_of(survey->grammars, wb_scan_language(survey->languages, path));
-    (void)shown;
-    for (size_t i = 0; grammar != NULL && i < WB_COUNT(survey->found); i++) {
-        if (i == survey->n_found) {
-            survey->found[survey->n_found++].grammar = grammar;
-        }
-        if (survey->found[i].grammar == grammar) {
-            survey->found[i].n++;
-            break;
-        }
-    }
-    return true;
-}
-
-static int by_number(const void *a, const void *b)
-{
-    const struct survey_row *x = a, *y = b;
-    return x->n != y->n ? (x->n < y->n) - (x->n > y->n)
-                        : strcmp(x->grammar->language->id, y->grammar->language->id);
-}
-
-int wb_scan_survey(struct wb_call *call, const struct wb_languages *languages,
-                   const struct wb_grammars *grammars, struct wb_span path, struct wb_text *out,
-                   struct wb_error *err)
-{
-    struct survey survey = {.languages = languages, .grammars = grammars};
-    struct wb_search search = {.call = call, .visit = survey_file, .ctx = &survey};
-    if (wb_search_files(&search, path, err) != 0) {
-        return -1;
-    }
-    qsort(survey.found, survey.n_found, sizeof(survey.found[0]), by_number);
-    for (size_t i = 0; i < survey.n_found; i++) {
-        wb_text_printf(out, "%s%s (%zu file%s)", i > 0 ? ", " : "",
-                       survey.found[i].grammar->language->id, survey.found[i].n,
-                       survey.found[i].n == 1 ? "" : "s");
-    }
-    return 0;
 }
 
 /* --- lines --- */
