@@ -324,9 +324,9 @@ int wb_debug_session_start(struct wb_debug_session *session, const struct wb_deb
     }
     if (status != 0 || is_unwanted) {
         wb_debug_session_end(session, status != 0 ? own.message : NULL);
-        return status != 0 ? wb_error_set(err, own.code, "%s", own.message)
-                           : wb_error_set(err, WB_ERROR_CANCELLED,
-                                          "the session was ended while it started");
+        return is_unwanted && (status == 0 || own.code == WB_ERROR_CANCELLED)
+                   ? wb_error_set(err, WB_ERROR_CANCELLED, "the session was ended while it started")
+                   : wb_error_set(err, own.code, "%s", own.message);
     }
     if (died) { /* while it started, nobody was there to end it */
         wb_debug_session_end(session, NULL);

@@ -213,6 +213,7 @@ static void a_start_is_given_up(void **state)
     assert_int_equal(wb_debug_session_start(desk->session, &desk->options, SECONDS(60), NULL, &err),
                      -1);
     pthread_join(thread, NULL);
+    assert_string_equal(err.message, "the session was ended while it started");
     assert_ends(desk, "given up");
 }
 
