@@ -130,6 +130,40 @@ def test_an_edit_once(terminal, workspace):
     assert (workspace / "b.txt").read_text() == "hello there"
 
 
+def test_a_command_once(terminal, workspace):
+    one = terminal()
+    for number in (1, 2):
+        one.type("/shell echo x >>made; wc -c <made")
+        one.see(f"[{number}] Allow shell", "or skip>")
+        one.type("1")
+        wait_until(lambda: length(workspace / "made") == 2 * number, what="the command")
+
+
+def length(path):
+    return path.stat().st_size if path.exists() else 0
+
+
+def test_two_cards_at_once(terminal, workspace):
+    """They are shown one after the other; each answer goes to the card that was shown."""
+    one = terminal("--allow", "read")
+    cell = (
+        "await Promise.allSettled(['p', 'q'].map((name) => "
+        "tool('write', {path: name, content: name})))"
+    )
+    one.type("/eval " + json.dumps({"code": cell, "language": "javascript", "description": "two"}))
+    one.see("[1] Allow eval", "or skip>")
+    one.type("1")
+    one.see("[2] Allow write:", "or skip>")
+    first = "p" if "[2] Allow write: p?" in one.screen() else "q"
+    one.type("2")
+    one.see("[3] Allow write:", "or skip>")
+    one.type("1")
+    other = {"p": "q", "q": "p"}[first]
+    wait_until((workspace / other).exists, what="the file that was allowed")
+    one.see("fulfilled")
+    assert not (workspace / first).exists()
+
+
 def test_denied_and_not_asked_again(terminal, workspace):
     one = terminal()
     one.type("/write b.txt hello")
