@@ -59,12 +59,24 @@ static int64_t count_oom_kills(void)
     return count;
 }
 
+/* Under the lock: the end of the frames is often heard of before the exit that it comes from. */
+static void await_exit(struct wb_kernel *kernel)
+{
+    int64_t until_ms = kernel->lost_ms + WB_KERNEL_LOST_MS;
+    while (!kernel->has_exited && kernel->broken == NULL && kernel->lost_ms != 0 &&
+           wb_cond_wait(&kernel->changed, &kernel->lock, until_ms)) {
+    }
+}
+
 void wb_kernel_describe_end(struct wb_kernel *kernel, struct wb_text *out)
 {
     const struct wb_child_status *status = &kernel->status;
+    await_exit(kernel);
+    /* Our own SIGKILL says nothing; an exit in the last moment before it does. */
+    bool is_cut = !kernel->has_exited || (kernel->was_cut && status->signal == SIGKILL);
     if (kernel->broken != NULL) {
         wb_text_printf(out, "broke its protocol with the host (%s) and was killed", kernel->broken);
-    } else if (kernel->was_cut || !kernel->has_exited) {
+    } else if (is_cut) {
         wb_text_add_str(out, "lost its channel to the host, whose descriptor was closed");
     } else {
         wb_child_describe(status, out);
@@ -291,21 +303,11 @@ const struct wb_kernel_hello *wb_kernel_hello(const struct wb_kernel *kernel)
     return &kernel->hello;
 }
 
-/* Under the lock: the end of the frames is often heard of before the exit that it comes from. */
-static void await_exit(struct wb_kernel *kernel)
-{
-    int64_t until_ms = kernel->lost_ms + WB_KERNEL_LOST_MS;
-    while (!kernel->has_exited && kernel->broken == NULL &&
-           wb_cond_wait(&kernel->changed, &kernel->lock, until_ms)) {
-    }
-}
-
 bool wb_kernel_is_alive(struct wb_kernel *kernel, struct wb_text *ret_cause)
 {
     pthread_mutex_lock(&kernel->lock);
     bool is_alive = !kernel->has_exited && kernel->broken == NULL && kernel->lost_ms == 0;
     if (!is_alive && ret_cause != NULL) {
-        await_exit(kernel);
         wb_kernel_describe_end(kernel, ret_cause);
     }
     pthread_mutex_unlock(&kernel->lock);

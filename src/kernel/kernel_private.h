@@ -8,7 +8,7 @@
 #include "kernel/frame.h"
 #include "kernel/kernel.h"
 
-#define WB_KERNEL_LOST_MS 1000 /* after its frames ended: to end by itself */
+#define WB_KERNEL_LOST_MS 2000 /* after its frames ended: to end by itself */
 
 enum wb_kernel_state {
     KERNEL_STARTING,
@@ -52,7 +52,8 @@ struct wb_kernel {
 
 /* Under the lock. */
 void wb_kernel_set_state(struct wb_kernel *kernel, enum wb_kernel_state state);
-/* Under the lock: how it ended, as a clause. */
+/* Under the lock, which is left meanwhile: how it ended, as a clause. Of one that has lost its
+ * channel the exit is waited for. */
 void wb_kernel_describe_end(struct wb_kernel *kernel, struct wb_text *out);
 /* Sends a frame of the running cell. Any thread. -1: the pipe is closed. */
 int wb_kernel_send(struct wb_kernel *kernel, enum wb_kernel_frame_type type, uint32_t cell,

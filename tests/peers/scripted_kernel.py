@@ -7,6 +7,7 @@ import queue
 import signal
 import struct
 import threading
+import time
 
 HELLO, DISPLAY, RESULT, ERROR, TOOL_CALL, TOOL_CANCELLED, DONE = range(16, 23)
 EXEC, TOOL_RESULT, INTERRUPT, SHUTDOWN = range(1, 5)

@@ -207,6 +207,13 @@ static void deaths_have_their_cause(void **state)
         {"text('last words')\nos._exit(3)\n", "exited with status 3"},
         {"os.kill(os.getpid(), signal.SIGSEGV)\n", "was killed by signal 11 (SIGSEGV)"},
         {"os.close(frames_out)\n", "lost its channel"},
+        /* The channel ends a while before the process does. */
+        {"os.close(frames_out)\ntime.sleep(0.5)\nos._exit(9)\n", "exited with status 9"},
+        {"os.close(frames_out)\ntime.sleep(0.5)\nos.kill(os.getpid(), signal.SIGSEGV)\n",
+         "was killed by signal 11 (SIGSEGV)"},
+        {"send(DONE, {'mark': 900, 'status': 'ok', 'cwd': '/', 'ending': False})\n"
+         "os.close(frames_out)\ntime.sleep(0.5)\nos._exit(9)\n",
+         "exited with status 9"},
         {"done(ending=True)\nos._exit(0)\n", "exited with status 0"},
     };
 
