@@ -13,6 +13,8 @@
 #ifndef WB_SYS_COMMIT_INTERNAL_H
 #define WB_SYS_COMMIT_INTERNAL_H
 
+#include <sys/stat.h>
+
 #include "base/text.h"
 #include "sys/commit.h"
 #include "sys/file.h"
@@ -71,6 +73,8 @@ int wb_commit_plan_make(struct wb_commit_plan *plan, const struct wb_commit *com
 /* Writes and fsyncs every temp. -1: some may be there; wb_commit_undo_all removes them. */
 int wb_commit_stage(const struct wb_commit_plan *plan, struct wb_error *err);
 
+/* False: the file must be written in place. */
+bool wb_commit_is_replaceable(const char *path, const struct stat *st);
 int wb_commit_step_do(const struct wb_commit_step *step, struct wb_error *err);
 /* Undoes what was done of the steps, last first, and removes the temps. Idempotent. */
 int wb_commit_undo_all(const struct wb_commit_plan *plan, struct wb_error *err);

@@ -23,7 +23,7 @@ struct change {
     const char *path; /* on the disk now, real */
     uint64_t device, inode;
     struct wb_file_stamp stamp;
-    bool has_links;
+    bool in_place;
     struct wb_span old_content, new_content;
 };
 
@@ -202,7 +202,7 @@ static int plan_change(struct planner *p, const struct wb_commit_op *op, const c
         .device = st.st_dev,
         .inode = st.st_ino,
         .stamp = stamp,
-        .has_links = st.st_nlink > 1,
+        .in_place = !wb_commit_is_replaceable(real, &st),
         .old_content = op->old_content,
         .new_content = op->new_content,
     };
@@ -400,7 +400,7 @@ static void finish_change(struct planner *p, const struct change *change)
     const char *name = shown(p, change->path);
     struct wb_commit_step *step = add_step(p);
     *step = (struct wb_commit_step){
-        .kind = change->has_links ? WB_STEP_INPLACE : WB_STEP_REPLACE,
+        .kind = change->in_place ? WB_STEP_INPLACE : WB_STEP_REPLACE,
         .path = change->path,
         .temp = temp_name(p, folder),
         .aside = temp_name(p, folder),
@@ -412,7 +412,7 @@ static void finish_change(struct planner *p, const struct change *change)
         .stamp = change->stamp,
     };
     add_drop(p, wb_commit_view_final(&p->view, step->aside, 0));
-    if (change->has_links) {
+    if (change->in_place) {
         /* Both are copies for recovery; the file itself keeps what it is. */
         add_temp(p, (struct wb_commit_temp){step->temp, name, change->new_content, NULL, 0600});
         add_temp(p, (struct wb_commit_temp){step->aside, name, change->old_content, NULL, 0600});
@@ -441,7 +441,7 @@ static void finish_move(struct planner *p, size_t index)
     }
     const struct stat st = {.st_dev = step->device, .st_ino = step->inode};
     const struct change *change = find_change(p, &st);
-    if (change != NULL && !change->has_links &&
+    if (change != NULL && !change->in_place &&
         !wb_span_equal(change->old_content, change->new_content)) {
         step->device = step->inode = 0;
         step->new_hash = wb_sha256(change->new_content);

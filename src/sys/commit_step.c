@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/text.h"
 #include "sys/commit_internal.h"
 #include "sys/path.h"
@@ -57,6 +58,18 @@ static bool is_stamp(const char *path, const struct wb_file_stamp *stamp)
     return wb_file_kind(path, &now) == WB_FILE_REGULAR && wb_file_stamp_equal(&now, stamp);
 }
 
+/* Other names would keep the old content. A file put in the place of somebody else's would be ours,
+ * and in a sticky folder it could not be put there. A mount point, a container's way to give a single
+ * file, takes nothing in its place. */
+bool wb_commit_is_replaceable(const char *path, const struct stat *st)
+{
+    struct statx stx;
+    bool is_anothers = geteuid() != 0 && st->st_uid != geteuid();
+    bool is_mounted = statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, 0, &stx) == 0 &&
+                      (stx.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+    return st->st_nlink == 1 && !is_anothers && !is_mounted;
+}
+
 static int do_replace(const struct wb_commit_step *step, struct wb_error *err)
 {
     if (!is_stamp(step->path, &step->stamp)) {
@@ -89,6 +102,19 @@ static int write_in_place(const char *path, struct wb_span content, struct wb_er
     return failed == 0 ? 0 : wb_error_errno(err, failed, "Cannot write %s", path);
 }
 
+/* In the words of whoever knows nothing of names of ours. */
+static int refuse_move(const struct wb_commit_step *step, int reason, struct wb_error *err)
+{
+    const char *from = wb_path_base(step->path), *to = wb_path_base(step->to);
+    if (wb_str_starts(to, WB_COMMIT_TEMP_PREFIX)) {
+        return wb_error_errno(err, reason, "Cannot remove %s", step->path);
+    }
+    if (wb_str_starts(from, WB_COMMIT_TEMP_PREFIX)) {
+        return wb_error_errno(err, reason, "Cannot make the file %s", step->to);
+    }
+    return wb_error_errno(err, reason, "Cannot rename %s to %s", step->path, step->to);
+}
+
 static int do_move(const struct wb_commit_step *step, struct wb_error *err)
 {
     struct stat st;
@@ -97,7 +123,7 @@ static int do_move(const struct wb_commit_step *step, struct wb_error *err)
         return stale(err, step->path);
     }
     if (rename_to_free(step->path, step->to) != 0) {
-        return wb_error_errno(err, errno, "Cannot rename %s to %s", step->path, step->to);
+        return refuse_move(step, errno, err);
     }
     return 0;
 }
@@ -165,6 +191,20 @@ static bool move_was_done(const struct wb_commit_plan *plan, const struct wb_com
     return S_ISREG(st.st_mode) && has_hash(step->to, &step->new_hash) && !is_original(plan, &st);
 }
 
+/* A name of ours that the folder does not let go any more (append-only, sticky) is left behind: that
+ * changes nobody's file, and must not keep all later commits from starting. */
+static int remove_ours(const char *path)
+{
+    if (unlink(path) == 0 || errno == ENOENT) {
+        return 0;
+    }
+    if (errno != EPERM) {
+        return -1;
+    }
+    wb_log(WB_LOG_WARNING, "%s is left behind: its folder does not let it go", path);
+    return 0;
+}
+
 static int undo_replace(const struct wb_commit_step *step)
 {
     struct stat aside, there;
@@ -172,7 +212,7 @@ static int undo_replace(const struct wb_commit_step *step)
         return 0;
     }
     if (exists(step->path, &there) && is_inode(&there, aside.st_dev, aside.st_ino)) {
-        return unlink(step->aside);
+        return remove_ours(step->aside);
     }
     return rename(step->aside, step->path);
 }
@@ -235,7 +275,7 @@ int wb_commit_undo_all(const struct wb_commit_plan *plan, struct wb_error *err)
         }
     }
     for (size_t i = 0; i < plan->n_temps; i++) {
-        if (unlink(plan->temps[i].path) != 0 && errno != ENOENT) {
+        if (remove_ours(plan->temps[i].path) != 0) {
             return wb_error_errno(err, errno, "Cannot remove %s", plan->temps[i].path);
         }
     }

@@ -6,8 +6,10 @@
 
 #include <cmocka.h>
 
+#include <linux/fs.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <sys/xattr.h>
 
 #include "../scratch.h"
@@ -339,6 +341,57 @@ static void test_links(void **state)
     assert_no_leftovers(f);
 }
 
+/* A file that is not ours stays its owner's, also where nobody may put another in its place. Only
+ * root can make one; others test that their own file is treated likewise. */
+static void test_files_of_others(void **state)
+{
+    struct fixture *f = *state;
+    const char *path = scratch_write(&f->tree, "shared/file", "a");
+    struct stat st;
+    chmod(path, 0666);
+    chmod(scratch_path(&f->tree, "shared"), 01777);
+    bool as_root = chown(path, 4321, 4321) == 0;
+    if (as_root) {
+        chmod(f->tree.folder, 0711);
+        assert_int_equal(chown(f->state.folder, 1234, 1234), 0);
+        assert_int_equal(seteuid(1234), 0);
+    }
+    ASSERT_APPLIED(f, change(f, "shared/file", "a", "b"));
+    if (as_root) {
+        assert_refused(f, APPLY(f, drop(f, "shared/file", "b")), WB_ERROR_DENIED,
+                       "shared/file: Operation not permitted");
+        ASSERT_APPLIED(f, change(f, "shared/file", "b", "c"), create(f, "shared/new", "n"));
+        assert_int_equal(seteuid(0), 0);
+        assert_int_equal(stat(path, &st), 0);
+        assert_int_equal(st.st_uid, 4321);
+        ASSERT_FILE(f, "shared/file", "c");
+    }
+    assert_no_leftovers(f);
+}
+
+/* An append-only folder takes our names and does not give them back: the change is refused, and the
+ * next one is none the worse. Root alone can make one, and not on every file system. */
+static void test_folder_that_keeps_everything(void **state)
+{
+    struct fixture *f = *state;
+    scratch_write(&f->tree, "log/file", "a");
+    scratch_write(&f->tree, "file", "a");
+    int folder = open(scratch_path(&f->tree, "log"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int flags = 0;
+    assert_true(folder >= 0);
+    if (ioctl(folder, FS_IOC_GETFLAGS, &flags) == 0) {
+        int append_only = flags | FS_APPEND_FL;
+        if (ioctl(folder, FS_IOC_SETFLAGS, &append_only) == 0) {
+            assert_refused(f, APPLY(f, change(f, "log/file", "a", "b")), WB_ERROR_DENIED,
+                           "log/file: Operation not permitted");
+            ioctl(folder, FS_IOC_SETFLAGS, &flags);
+        }
+    }
+    close(folder);
+    ASSERT_APPLIED(f, change(f, "file", "a", "b"));
+    ASSERT_FILE(f, "log/file", "a");
+}
+
 static void test_no_boundary(void **state)
 {
     struct fixture *f = *state;
@@ -664,6 +717,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_limit, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_permissions_and_attributes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_links, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_files_of_others, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_folder_that_keeps_everything, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_boundary, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_many_files, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_recovery, set_up, tear_down),
