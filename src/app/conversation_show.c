@@ -78,6 +78,15 @@ static void put_files(const struct wb_json *files, struct wb_text *out)
     }
 }
 
+static void put_diagnostics(const struct wb_json *diagnostics, struct wb_text *out)
+{
+    for (struct wb_json_iter it = wb_json_iter(diagnostics); wb_json_next(&it);) {
+        wb_text_printf(out, "%s:%lld: %s: %s\n", str(it.value, "path"),
+                       (long long)wb_json_int_or(wb_json_get(it.value, "line"), 0),
+                       str(it.value, "severity"), str(it.value, "message"));
+    }
+}
+
 /* What a cell displayed besides the text that its result has. */
 static void put_form_names(const struct wb_json *forms, struct wb_text *out)
 {
@@ -105,6 +114,7 @@ static void put_body(struct wb_arena *arena, const struct wb_json *event, struct
     }
     put_strings(wb_json_get(event, "options"), out);
     put_strings(wb_json_get(event, "choices"), out);
+    put_diagnostics(wb_json_path(event, "found.diagnostics"), out);
     put_form_names(wb_json_get(event, "forms"), out);
     put_files(wb_json_get(event, "files"), out);
 }

@@ -200,26 +200,15 @@ void wb_late_collect(struct wb_late *late, struct wb_call *call, struct wb_diagn
     pthread_mutex_unlock(&late->lock);
 }
 
-static void add_late_data(struct wb_late *late, const struct wb_diagnostic_list *news,
-                          struct wb_result *result)
-{
-    WB_AUTO(wb_text_done) struct wb_text json;
-    wb_text_init(&json);
-    struct wb_json_writer w;
-    wb_json_writer_init(&w, &json);
-    wb_diagnostics_json(&w, late->lsp->workspace, news, NULL, 0);
-    wb_result_add_member(result, "late_diagnostics", wb_text_span(&json));
-}
-
 void wb_late_tell(struct wb_late *late, struct wb_call *call, struct wb_result *result)
 {
-    struct wb_diagnostic_list news = {0};
-    wb_late_collect(late, call, &news);
-    if (news.count > 0) {
-        wb_diagnostics_sort(&news);
+    struct wb_write_report report = {0};
+    wb_late_collect(late, call, &report.news);
+    if (report.news.count > 0) {
+        wb_diagnostics_sort(&report.news);
         wb_write_report_separate(&result->text);
         wb_text_add_str(&result->text, "Diagnostics that came since the last write:\n");
-        wb_write_report_list(&news, late->lsp->workspace, &result->text);
-        add_late_data(late, &news, result);
+        wb_write_report_list(&report.news, late->lsp->workspace, &result->text);
+        wb_write_report_add(&report, call, "late_diagnostics", result);
     }
 }

@@ -467,7 +467,7 @@ static void after(void *ctx, struct wb_call *call, const struct wb_commit *commi
         ask_all_elsewhere(on_write, call, state);
         wb_late_collect(on_write->late, call, &report.news);
         if (report.n_answers > 0 || report.news.count > 0) {
-            wb_write_report_show(&report, on_write->lsp->workspace, result);
+            wb_write_report_show(&report, call, result);
         }
     }
     release(state);

@@ -1,6 +1,8 @@
 /* write_report: see write_report.h. */
 #include "lsp/write_report.h"
 
+#include "run/call_record.h"
+#include "run/run.h"
 #include "sys/path.h"
 
 #define FINDINGS_SHOWN 20
@@ -78,20 +80,22 @@ static void tell(struct wb_write_report *report, const char *workspace, struct w
     }
 }
 
-static void add_data(const struct wb_write_report *report, const char *workspace,
-                     struct wb_result *result)
+void wb_write_report_add(const struct wb_write_report *report, const struct wb_call *call,
+                         const char *member, struct wb_result *result)
 {
     WB_AUTO(wb_text_done) struct wb_text json;
     wb_text_init(&json);
     struct wb_json_writer w;
     wb_json_writer_init(&w, &json);
-    wb_diagnostics_json(&w, workspace, &report->news, report->answers, report->n_answers);
-    wb_result_add_member(result, "diagnostics", wb_text_span(&json));
+    wb_diagnostics_json(&w, wb_run_workspace(call->run), &report->news, report->answers,
+                        report->n_answers);
+    wb_result_add_member(result, member, wb_text_span(&json));
+    wb_call_record_diagnostics(call, wb_text_span(&json));
 }
 
-void wb_write_report_show(struct wb_write_report *report, const char *workspace,
+void wb_write_report_show(struct wb_write_report *report, const struct wb_call *call,
                           struct wb_result *result)
 {
-    tell(report, workspace, result);
-    add_data(report, workspace, result);
+    tell(report, wb_run_workspace(call->run), result);
+    wb_write_report_add(report, call, "diagnostics", result);
 }

@@ -76,6 +76,15 @@ void wb_call_record_write(const struct wb_call *call, const struct wb_commit *co
     add_event(&m, call, "write");
 }
 
+void wb_call_record_diagnostics(const struct wb_call *call, struct wb_span json)
+{
+    struct members m;
+    begin_members(&m, call, call->tool != NULL ? call->tool->name : NULL);
+    wb_json_key(&m.w, "found");
+    wb_json_put_raw(&m.w, json);
+    add_event(&m, call, "diagnostics");
+}
+
 static void put_attachments(struct members *m, const struct wb_call *call,
                             const struct wb_result *result)
 {

@@ -36,6 +36,21 @@ def test_new_slid_fixed_and_broken_again(scripted_session):
     assert told(write(session, "main.scr", BROKEN)) == ["broken"]
 
 
+def test_findings_are_in_the_transcript(scripted_session, werkbank):
+    _, session = scripted_session(files={"main.scr": CLEAN})
+    write(session, "main.scr", BROKEN)
+    session.close()
+    events = werkbank.transcripts()
+    assert [event["kind"] for event in events][-4:] == ["call", "write", "diagnostics", "result"]
+    found = events[-2]["found"]["diagnostics"]
+    assert [(one["path"], one["line"], one["message"]) for one in found] == [
+        ("main.scr", 2, "broken")
+    ]
+    conversation = next(werkbank.home.glob("state/**/conversations/*.jsonl")).stem
+    shown = werkbank.run("show", conversation).stdout
+    assert "main.scr:2: error: broken" in shown
+
+
 def test_the_key_is_severity_code_and_message(scripted_session):
     _, session = scripted_session(files={"main.scr": CLEAN})
     assert told(write(session, "main.scr", BROKEN)) == ["broken"]
