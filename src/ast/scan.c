@@ -2,6 +2,7 @@
 #include "ast/scan.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -12,8 +13,9 @@
 #include "run/run.h"
 #include "sys/path.h"
 
-#define WAKE_EACH 16     /* files that the walk finds before it wakes the threads that wait */
-#define PROGRESS_MS 1000 /* between two words of how far a search is */
+#define WAKE_EACH 16      /* files that the walk finds before it wakes the threads that wait */
+#define TRIM_BYTES WB_MIB /* parsed: what the parsers took is given back to the system then */
+#define PROGRESS_MS 1000  /* between two words of how far a search is */
 
 /* ANOTHER: a symlink to a file that is searched under another name, or that is not there. */
 enum outcome { PENDING, SEARCHED, BINARY, LARGE, UNREADABLE, SLOW, ANOTHER };
@@ -35,9 +37,10 @@ struct job {
     struct wb_arena arena;  /* paths and slots; the walking thread's */
     atomic_bool has_walker; /* some thread walks, or has */
     atomic_bool is_stopped; /* there is enough */
-    pthread_mutex_t lock;   /* what follows, and is_done of the slots */
-    pthread_cond_t more;    /* slots have come, or the walk is over */
-    struct slot **slots;    /* in path order; malloc'ed */
+    atomic_size_t n_parsed_bytes;
+    pthread_mutex_t lock; /* what follows, and is_done of the slots */
+    pthread_cond_t more;  /* slots have come, or the walk is over */
+    struct slot **slots;  /* in path order; malloc'ed */
     size_t n_slots, slots_capacity;
     size_t next, next_symlink; /* to be taken */
     size_t n_prefix;           /* files done without a gap */
@@ -259,6 +262,7 @@ static const struct wb_flat_tree *take_tree(struct worker *worker, const struct 
     if (tree == NULL &&
         wb_parser_parse(worker->parser, source->grammar, source->content,
                         parse_deadline(scan->call), scan->call->cancel, &parsed, &err) == 0) {
+        atomic_fetch_add(&worker->job->n_parsed_bytes, source->content.len);
         tree = wb_tree_cache_put_take(scan->cache, source, &parsed);
     }
     return tree;
@@ -456,6 +460,9 @@ int wb_scan_run(struct wb_scan *scan, struct wb_error *err)
     int status = check_end(&job, err);
     scan->n_files = job.n_slots;
     take_results(&job);
+    if (atomic_load(&job.n_parsed_bytes) >= TRIM_BYTES) {
+        malloc_trim(0);
+    }
     pthread_cond_destroy(&job.more);
     pthread_mutex_destroy(&job.lock);
     wb_arena_done(&job.arena);
