@@ -30,13 +30,13 @@ static int write_message(void *ctx, const struct wb_span *spans, size_t n, struc
 
 /* --- ends --- */
 
-/* Ends it when it has left a state, or was in it for long enough. */
+/* Ends it when it has gone beyond a state, or did not in time. */
 static void end_after(struct wb_debug_session *session, enum wb_session_state state, int64_t ms)
 {
     int64_t deadline_ms = wb_clock_deadline(ms);
     bool in_time = true;
     pthread_mutex_lock(&session->lock);
-    while (session->state == state && in_time) {
+    while (session->state <= state && in_time) {
         in_time = wb_cond_wait(&session->changed, &session->lock, deadline_ms);
     }
     pthread_mutex_unlock(&session->lock);

@@ -306,7 +306,8 @@ int wb_debug_session_start(struct wb_debug_session *session, const struct wb_deb
     pthread_mutex_lock(&session->lock);
     bool is_unwanted = session->state != WB_SESSION_STARTING;
     /* A program that was quick: its end is the answer, whatever the adapter still owes us. */
-    bool is_done = session->debuggee.terminated && session->end_why == NULL &&
+    bool has_run = session->debuggee.terminated || session->debuggee.has_exit_code;
+    bool is_done = has_run && session->end_why == NULL &&
                    (status == 0 || own.code == WB_ERROR_CANCELLED || own.code == WB_ERROR_TIMEOUT);
     if (status == 0 && !is_unwanted) {
         wb_debuggee_started(&session->debuggee);

@@ -82,6 +82,23 @@ static void a_refused_start_has_the_adapters_words(void **state)
     assert_ends(*state, "no such program");
 }
 
+static void a_program_may_be_quicker_than_the_answer(void **state)
+{
+    static const struct answer answers[] = {
+        INITIALIZE,
+        {.command = "attach", .events = {INITIALIZED}, .is_silent = true},
+        {.command = "configurationDone",
+         .events = {"{\"type\":\"event\",\"event\":\"exited\",\"body\":{\"exitCode\":9}}"}},
+        {.command = NULL}};
+    struct desk *desk = *state;
+    struct wb_debug_view view;
+    struct wb_error err;
+    assert_int_equal(desk_start(desk, answers, &err), 0);
+    assert_ends(desk, "the program ended");
+    desk_view(desk, &view);
+    assert_int_equal(view.exit_code, 9);
+}
+
 static void nobody_listens(void **state)
 {
     static const struct answer answers[] = {{.command = "initialize", .hangs_up = true},
@@ -223,6 +240,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(it_starts_moves_and_ends),
         TEST(a_refused_start_has_the_adapters_words),
+        TEST(a_program_may_be_quicker_than_the_answer),
         TEST(nobody_listens),
         TEST(a_lost_connection_is_the_end),
         TEST(what_is_no_dap_is_the_end),
