@@ -301,7 +301,7 @@ class TestChildren:
         + [{"never_answer": ["initialize"]}],
     )
     def test_one_that_does_not_start(self, debug_session, child):
-        one, session = self.make(debug_session, {"child": child}, start_s=1)
+        one, session = self.make(debug_session, {"child": child}, start_s=4)
         running = launch(session, wait_seconds=2)
         assert running.data["state"] == "running"
         processes.wait_until(
