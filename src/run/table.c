@@ -1,7 +1,48 @@
 /* table: see table.h. */
 #include "run/table.h"
 
-#include "base/map.h"
+#include "base/log.h"
+
+/* Members that may stand in a row, and that no built-in row has. */
+static const char *const unused_members[] = {"disabled", "declare_pull", "memory_mb", "ok_exit"};
+
+/* The built-in rows are the measure: what none of them has is known to nobody. */
+static enum wb_json_type known_type(const struct wb_json *rows, const char *member)
+{
+    for (struct wb_json_iter it = wb_json_iter(rows); wb_json_next(&it);) {
+        const struct wb_json *value = wb_json_get(it.value, member);
+        if (value != NULL) {
+            return wb_json_type(value);
+        }
+    }
+    return WB_JSON_NONE;
+}
+
+static bool is_unused_member(const char *member)
+{
+    for (size_t i = 0; i < WB_COUNT(unused_members); i++) {
+        if (wb_str_equal(unused_members[i], member)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A mistake in a row is told; the rest of the row holds. */
+static void check_row(const struct wb_json *rows, const char *key, const char *id,
+                      const struct wb_json *row)
+{
+    for (struct wb_json_iter it = wb_json_iter(row); wb_json_next(&it);) {
+        enum wb_json_type known = known_type(rows, it.key), type = wb_json_type(it.value);
+        if (known == WB_JSON_NONE && !is_unused_member(it.key)) {
+            wb_log(WB_LOG_WARNING, "the row `%.64s` of `%s` has the unknown member `%.64s`", id,
+                   key, it.key);
+        } else if (known != WB_JSON_NONE && type != known && type != WB_JSON_NULL) {
+            wb_log(WB_LOG_WARNING, "`%.64s` in the row `%.64s` of `%s` must be of type %s, not %s",
+                   it.key, id, key, wb_json_type_name(known), wb_json_type_name(type));
+        }
+    }
+}
 
 /* Both rows as one object: extra's members win. */
 static const struct wb_json *merge_rows(struct wb_arena *arena, const struct wb_json *base,
@@ -55,6 +96,7 @@ static int add_extra(struct wb_arena *arena, const struct wb_json *base_rows, co
             return wb_error_set(err, WB_ERROR_INVALID,
                                 "\"%s\" in the configuration has a row without an \"id\"", key);
         }
+        check_row(base_rows, key, id, it.value);
         if (find_row(base_rows, id) == NULL) {
             add_row(arena, it.value, table);
         }

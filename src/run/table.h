@@ -11,7 +11,8 @@ struct wb_table {
 };
 
 /* built_in: {"<key>": [{"id": ...}, ...]}. extra: an array of rows, or NULL. A row with a known id
- * replaces members of the built-in row; "disabled": true removes it. The rest is added behind. */
+ * replaces members of the built-in row; "disabled": true removes it. The rest is added behind. A
+ * warning is logged for a member that no built-in row has, or has with another type. */
 WB_MUST_CHECK int wb_table_load(struct wb_arena *arena, struct wb_span built_in, const char *key,
                                 const struct wb_json *extra, struct wb_table *ret,
                                 struct wb_error *err);

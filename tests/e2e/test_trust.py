@@ -94,6 +94,22 @@ def test_bad_configuration_gets_a_sentence(werkbank, project, tmp_path, text):
     assert finished.status == 2 and "config.json" in finished.stderr, finished
 
 
+def test_mistakes_in_rows_are_told(werkbank, project, tmp_path):
+    rows = [{"id": "clangd", "comands": [["x"]], "markers": "M", "group": None, "disabled": False}]
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps({"servers": rows, "checks": [{"id": "own", "priorty": 1}]}))
+    args = ["call", "--workspace", project, "--config", config, "lsp", '{"action": "status"}']
+    told = werkbank.run(*args).stderr
+    assert "the row `clangd` of `servers` has the unknown member `comands`" in told
+    assert "`markers` in the row `clangd` of `servers` must be of type array, not string" in told
+    assert "group" not in told and "disabled" not in told
+
+
+def test_rows_without_mistakes_are_told_nothing(werkbank, project):
+    args = ["call", "--workspace", project, "--trust", "lsp", json.dumps(AT)]
+    assert werkbank.run(*args).stderr == ""
+
+
 def test_the_users_file_is_believed(werkbank, project):
     folder = werkbank.home / "config" / "werkbank"
     folder.mkdir(parents=True)
