@@ -100,7 +100,14 @@ static void tell_skipped(struct wb_text *out, size_t n, const char *what)
     }
 }
 
-static void tell(struct grep *grep, const struct wb_search *search)
+/* As the character, or as \n, \r\n. */
+static bool asks_for_line_end(struct wb_span pattern)
+{
+    return wb_span_find(pattern, WB_SPAN("\n"), 0) != SIZE_MAX ||
+           wb_span_find(pattern, WB_SPAN("\\n"), 0) != SIZE_MAX;
+}
+
+static void tell(struct grep *grep, const struct wb_search *search, struct wb_span pattern)
 {
     struct wb_text *out = grep->text;
     if (grep->n_hits > LINES_SHOWN_MAX) {
@@ -125,6 +132,10 @@ static void tell(struct grep *grep, const struct wb_search *search)
         wb_text_printf(out, "; skipped: %s", wb_text_cstr(&skipped) + 2);
     }
     wb_text_add_str(out, "]\n");
+    if (grep->n_hits == 0 && asks_for_line_end(pattern)) {
+        wb_text_add_str(out, "[lines are searched one by one, without their line ends: a pattern "
+                             "with a line end in it matches nothing]\n");
+    }
 }
 
 /* What was asked for by name, and cannot be read, is no file without matches. */
@@ -163,7 +174,7 @@ static int run_grep(struct grep *grep, const struct grep_args *args, struct wb_r
     wb_json_end_array(&grep->data);
     wb_json_member_int(&grep->data, "total", (int64_t)grep->n_hits);
     wb_json_end_object(&grep->data);
-    tell(grep, &search);
+    tell(grep, &search, args->pattern);
     return 0;
 }
 

@@ -241,6 +241,13 @@ def test_grep_bad_patterns(here, pattern):
     assert len(here.error("grep", pattern=pattern)) > 10
 
 
+@pytest.mark.parametrize("pattern", ["one\ntwo", r"one\r?\ntwo"])
+def test_grep_says_that_lines_are_searched_one_by_one(here, pattern):
+    here.put("a.txt", "one\ntwo\n")
+    assert "one by one" in here.ok("grep", pattern=pattern).text
+    assert "one by one" not in here.ok("grep", pattern="three").text
+
+
 def test_grep_does_not_run_away(here):
     here.put("a.txt", "a" * 5000 + "!\n")
     # It comes back; the answer may say that the pattern is too costly.
