@@ -1,7 +1,7 @@
 /* session_internal: the inside of a session, for the files that make one up: session.c (life and
- * questions), session_adapter.c (process and connection), session_start.c (handshakes),
- * session_link.c (what comes in), session_judge.c (stops that are looked at first), session_end.c.
- * Nobody else.
+ * questions), session_move.c, session_adapter.c (process and connection), session_start.c
+ * (handshakes), session_link.c (what comes in), session_judge.c (stops that are looked at first),
+ * session_end.c. Nobody else.
  *
  * `lock` guards what others told us and the states; `changed` is signalled whenever that changes. The
  * loop thread takes it. Each link's own lock guards its stream, so that nobody writes to one that is
@@ -73,13 +73,16 @@ struct wb_debug_session {
 
 /* session.c */
 void wb_session_set_state(struct wb_debug_session *session, enum wb_session_state state);
-/* A move was answered. */
-void wb_session_moved(struct wb_debug_session *session);
+/* Stopped, with somebody to ask, or ended; with the session's lock held. */
+bool wb_session_is_at_rest(const struct wb_debug_session *session);
 /* Runs job(session, number) on a pool thread, with a reference; with the session's lock held. The end
  * waits for a job that is busy; one that ends the session itself is not. */
 void wb_session_job(struct wb_debug_session *session,
                     void (*job)(struct wb_debug_session *session, uint64_t number), uint64_t number,
                     bool is_busy);
+
+/* session_move.c: a move was answered. */
+void wb_session_moved(struct wb_debug_session *session);
 
 /* session_link.c */
 struct wb_debug_link *wb_session_add_link(struct wb_debug_session *session);
