@@ -6,6 +6,7 @@
  *
  *   a  ask something        m  move          p  ask for a pause
  *   c  the connection of a child session     u  the last move is refused
+ *   x  that connection is lost
  *   b  set breakpoints      e  end           h  give handles out
  *
  * Whatever comes: every request ends, an end is final, a stop is newer than the last, stale handles
@@ -180,6 +181,10 @@ static void act(struct target *it, char what)
         break;
     case 'u':
         wb_debuggee_unmove(&it->debuggee, it->move);
+        break;
+    case 'x':
+        wb_debuggee_lose_link(&it->debuggee, it->link);
+        require(it->debuggee.state != WB_DEBUGGEE_STOPPED || it->debuggee.stop.link != it->link);
         break;
     default:
         wb_debuggee_started(&it->debuggee);
