@@ -114,7 +114,7 @@ static void test_real(void **state)
         {"dangling_deep", NULL, WB_ERROR_NOT_FOUND},
         {"loop_a", NULL, WB_ERROR_INVALID},
         {"loop_a/x", NULL, WB_ERROR_INVALID},
-        {"real/file.c/x", NULL, WB_ERROR_IO}, /* a file is no folder */
+        {"real/file.c/x", NULL, WB_ERROR_NOT_FOUND}, /* a file is no folder */
     };
 
     for (size_t i = 0; i < WB_COUNT(rows); i++) {
