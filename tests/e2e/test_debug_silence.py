@@ -68,7 +68,7 @@ class TestSilence:
         assert_works_again(one, session)
 
     def test_a_move(self, debug_session):
-        one, session = debug_session({"never_answer": ["next", "pause"]}, settings=QUICK)
+        one, session = debug_session({"never_answer": ["next", "continue"]}, settings=QUICK)
         set_inner(session)
         launch(session)
         # The stop comes, the answer does not.
