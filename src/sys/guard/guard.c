@@ -70,7 +70,8 @@ static void report(int control, enum wb_guard_kind kind, int value, int flag)
 }
 
 /* Takes hold of the host, of SIGCHLD and of orphans. The host's death also continues a guard that
- * somebody has stopped; the death of the thread that started it does too, which harms nothing. -1 with errno, ESRCH: the host is dead. */
+ * somebody has stopped; the death of the thread that started it does too, which harms nothing. -1 with
+ * errno, ESRCH: the host is dead. */
 static int set_up(struct guard *guard, pid_t host_pid)
 {
     sigset_t all, child;

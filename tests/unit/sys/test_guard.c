@@ -215,7 +215,7 @@ static void stop_guards_of(pid_t host)
         n++;
     }
     fclose(children);
-    assert_true(n >= 8);
+    assert_true(n >= 7); /* that of daemon-exit may have gone */
 }
 
 static void kill_host(const char *mode, bool stop_guards, useconds_t after_us)
