@@ -1,5 +1,6 @@
 """Fixtures: the program in an environment of its own, with a leak check at the end of each."""
 
+import json
 import pathlib
 import sys
 import uuid
@@ -8,6 +9,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
+from harness.cells import Cells  # noqa: E402
 from harness.program import Werkbank  # noqa: E402
 from harness.scripted import Scripted  # noqa: E402
 from harness.scripted_debug import ScriptedDebug  # noqa: E402
@@ -55,6 +57,19 @@ def serve(werkbank):
         else:
             client.initialize(capabilities=capabilities)
         return client
+
+    return start
+
+
+@pytest.fixture
+def cells(werkbank, project, tmp_path):
+    """Opens sessions; keyword arguments are the configuration."""
+
+    def start(root=project, env=None, **config):
+        file = tmp_path / f"config-{uuid.uuid4()}.json"
+        file.write_text(json.dumps(config))
+        options = ("--allow", "exec", "--config", file)
+        return Cells(werkbank.session(root, *options, env=env))
 
     return start
 
