@@ -111,11 +111,29 @@ static uint32_t bind_one(struct wb_matcher *m, uint32_t frame, uint32_t first, u
                : WB_MATCH_LEFT_OVER;
 }
 
+/* Words and operators between what the pattern names and its $X say what $X is: `yield $X` is no
+ * `yield from`, `var $X $T` no `var x = 1`. Brackets and separators are layout, a run leaves out
+ * what it likes, and what stands in front of a list's first node goes with the node (`async`). */
+static bool is_another(const struct wb_matcher *m, const struct wb_match_frame *f, uint32_t first)
+{
+    uint32_t p_first = f->up == WB_MATCH_NO_FRAME ? 0 : m->frames[f->up].p + 1;
+    if (f->p == p_first || m->nodes[f->p - 1].what == WB_PATTERN_MANY) {
+        return false;
+    }
+    for (uint32_t t = f->t; t < first; t = wb_match_next(m, t)) {
+        struct wb_span text = wb_match_text_of(m, t);
+        if (!wb_match_is_extra(m, t) && text.len > 0 && strchr("([{,;\n", text.ptr[0]) == NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static uint32_t match_one(struct wb_matcher *m, uint32_t frame)
 {
     const struct wb_match_frame f = m->frames[frame];
     uint32_t first = wb_match_skip(m, f.t, f.t_end, NULL, m->nodes[f.p].is_separated);
-    if (first >= f.t_end || is_postfix(m, first)) {
+    if (first >= f.t_end || is_postfix(m, first) || is_another(m, &f, first)) {
         return WB_MATCH_LEFT_OVER;
     }
     uint32_t last = first;

@@ -180,6 +180,7 @@ struct goal {
     uint32_t p, p_end, t, t_end;
     bool is_root;
     const struct goal *next;
+    uint32_t p_first; /* where the list of pattern siblings began */
 };
 
 /* What the variables stand for, as the text of the leaves that are no comments. */
@@ -260,10 +261,21 @@ static void go_on(struct reference *r, struct state state, const struct goal *go
     solve(r, &state, &rest);
 }
 
+/* A word or operator between what the pattern names and its $X. */
+static bool is_another(const struct reference *r, const struct goal *goal, uint32_t t)
+{
+    bool passes_plus = false;
+    for (uint32_t i = goal->t; i < t; i = behind(r, i)) {
+        passes_plus = passes_plus || tree_node(r, i)->kind == PLUS;
+    }
+    return passes_plus && goal->p > goal->p_first &&
+           r->sample->program[goal->p - 1].what != WB_PATTERN_MANY;
+}
+
 static void solve_one(struct reference *r, const struct state *state, const struct goal *goal,
                       uint32_t t)
 {
-    if (t >= goal->t_end || is_token(r, t) || is_postfix(r, t)) {
+    if (t >= goal->t_end || is_token(r, t) || is_postfix(r, t) || is_another(r, goal, t)) {
         return;
     }
     for (uint32_t end = behind(r, t), last = t;; end = behind(r, end)) {
@@ -346,7 +358,8 @@ static void solve_node(struct reference *r, const struct state *state, const str
     rest.p += p->size;
     rest.t = behind(r, t);
     inner.root_last = goal->is_root ? t : state->root_last;
-    struct goal children = {goal->p + 1, goal->p + p->size, t + 1, behind(r, t), false, &rest};
+    struct goal children = {goal->p + 1, goal->p + p->size, t + 1, behind(r, t), false,
+                            &rest,       goal->p + 1};
     solve(r, &inner, &children);
 }
 
@@ -391,7 +404,7 @@ static void find_all(struct reference *r, uint32_t t, uint32_t t_end)
     const struct wb_pattern_node *p = &r->sample->program[0];
     bool is_free = p->what == WB_PATTERN_ONE || p->what == WB_PATTERN_MANY;
     struct state state = {.root_last = t};
-    struct goal goal = {0, r->sample->n_program, t, t_end, true, NULL};
+    struct goal goal = {0, r->sample->n_program, t, t_end, true, NULL, 0};
     memset(r->ends, 0, sizeof(r->ends));
     r->found = false;
     if (is_free ? (t > 0 && !is_token(r, t) && !is_extra(r, t))
