@@ -41,6 +41,11 @@ bench: ## Each claim's benchmark beside its peers
 	$(MAKE) release
 	bench/run
 
+differential: ## ast_grep's matches beside ast-grep's, on real code
+	tools/setup bench
+	$(MAKE) release
+	bench/ast_differential.py
+
 fuzz: ## Run every fuzzer for FUZZ_SECONDS (60)
 	tools/setup test
 	tools/fuzz
@@ -60,5 +65,5 @@ clean: ## Delete what was built
 help: ## This list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 12
 
-.PHONY: release run dev test tsan clang bench fuzz format install deb clean help
+.PHONY: release run dev test tsan clang bench differential fuzz format install deb clean help
 .DEFAULT_GOAL := release
