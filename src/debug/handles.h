@@ -21,6 +21,7 @@ struct wb_handle {
     int64_t id;         /* the adapter's frame id or variablesReference */
     int64_t frame;      /* scopes: our id of the frame; children: of the scope's frame, or 0 */
     int64_t n_children; /* as the adapter told it; 0: not told */
+    int64_t n_indexed;  /* of these, elements */
     char *name;         /* scopes: to find them again; else NULL */
 };
 

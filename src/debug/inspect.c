@@ -203,13 +203,14 @@ static int find_reference(struct wb_inspect *it, int64_t reference, struct wb_ha
 static int64_t child_handle(struct wb_inspect *it, const struct wb_handle *parent, uint64_t epoch,
                             const struct wb_json *json)
 {
+    int64_t n_indexed = WB_MAX(wb_json_int_or(wb_json_get(json, "indexedVariables"), 0), 0);
     struct wb_handle handle = {
         .kind = WB_HANDLE_CHILD,
         .link = parent->link,
         .id = wb_json_int_or(wb_json_get(json, "variablesReference"), 0),
         .frame = parent->frame,
-        .n_children = WB_MAX(wb_json_int_or(wb_json_get(json, "indexedVariables"), 0), 0) +
-                      WB_MAX(wb_json_int_or(wb_json_get(json, "namedVariables"), 0), 0),
+        .n_indexed = n_indexed,
+        .n_children = n_indexed + WB_MAX(wb_json_int_or(wb_json_get(json, "namedVariables"), 0), 0),
     };
     return handle.id != 0 ? wb_debug_session_add_handle(it->session, epoch, &handle) : 0;
 }
@@ -227,40 +228,82 @@ static void read_variable(struct wb_inspect *it, const struct wb_handle *parent,
     };
 }
 
-int wb_inspect_variables(struct wb_inspect *it, int64_t reference, int64_t start, size_t max,
-                         struct wb_variable_item **ret, size_t *ret_n, size_t *ret_total,
-                         struct wb_error *err)
+/* What a request for children is to give. */
+struct part {
+    const char *filter; /* "indexed", "named", or NULL: both */
+    int64_t start;
+    size_t max;
+    bool is_whole; /* they are known to be few */
+};
+
+/* Appends up to part->max children to items. ret_seen: how many there are at least, from `start` 0. */
+static int ask_children(struct wb_inspect *it, const struct wb_handle *handle, uint64_t epoch,
+                        const struct part *part, struct wb_variable_item *items, size_t *n,
+                        size_t *ret_seen, struct wb_error *err)
 {
     WB_AUTO(wb_text_done) struct wb_text arguments = {0};
-    struct wb_handle handle;
-    uint64_t epoch;
     const struct wb_json *body;
-    if (find_reference(it, reference, &handle, &epoch, err) != 0) {
-        return -1;
+    wb_text_printf(&arguments, "{\"variablesReference\":%lld", (long long)handle->id);
+    if (part->filter != NULL) {
+        wb_text_printf(&arguments, ",\"filter\":\"%s\"", part->filter);
     }
-    /* A part is asked for where all may be much; `start` and `count` are heeded by some only. One
-     * more than wanted tells that there is more. */
-    bool is_few = handle.n_children > 0 && handle.n_children <= CHILDREN_WHOLE_MAX;
-    bool is_part = start > 0 || !is_few;
-    wb_text_printf(&arguments, "{\"variablesReference\":%lld", (long long)handle.id);
-    if (is_part) {
-        wb_text_printf(&arguments, ",\"start\":%lld,\"count\":%zu", (long long)start, max + 1);
+    if (!part->is_whole) {
+        wb_text_printf(&arguments, ",\"start\":%lld,\"count\":%zu", (long long)part->start,
+                       part->max + 1);
     }
     wb_text_add_char(&arguments, '}');
-    if (ask(it, handle.link, "variables", &arguments, &body, err) != 0) {
+    if (ask(it, handle->link, "variables", &arguments, &body, err) != 0) {
         return -1;
     }
     const struct wb_json *list = wb_json_get(body, "variables");
     size_t given = wb_json_count(list);
-    size_t skip = start > 0 && given > max + 1 ? WB_MIN((size_t)start, given) : 0;
-    *ret = wb_arena_alloc_array(it->arena, max + 1, sizeof(**ret));
-    *ret_n = 0;
-    for (struct wb_json_iter each = wb_json_iter(list); *ret_n < max && wb_json_next(&each);) {
+    size_t skip = part->start > 0 && given > part->max + 1 ? WB_MIN((size_t)part->start, given) : 0;
+    size_t end = *n + part->max;
+    for (struct wb_json_iter each = wb_json_iter(list); *n < end && wb_json_next(&each);) {
         if (each.index >= skip) {
-            read_variable(it, &handle, epoch, each.value, "value", &(*ret)[(*ret_n)++]);
+            read_variable(it, handle, epoch, each.value, "value", &items[(*n)++]);
         }
     }
-    size_t seen = skip > 0 ? given : given + (size_t)WB_MAX(start, 0);
+    *ret_seen = skip > 0 ? given : given + (size_t)part->start;
+    return 0;
+}
+
+/* A part is asked for where all may be much; `start` and `count` are heeded by some only. One more
+ * than wanted tells that there is more. Elements come before names, and by a request of their own:
+ * without it delve and rdbg do not give those that are asked for. */
+int wb_inspect_variables(struct wb_inspect *it, int64_t reference, int64_t start, size_t max,
+                         struct wb_variable_item **ret, size_t *ret_n, size_t *ret_total,
+                         struct wb_error *err)
+{
+    struct wb_handle handle;
+    uint64_t epoch;
+    if (find_reference(it, reference, &handle, &epoch, err) != 0) {
+        return -1;
+    }
+    start = WB_MAX(start, 0);
+    bool is_few = handle.n_children > 0 && handle.n_children <= CHILDREN_WHOLE_MAX;
+    struct part part = {.start = start, .max = max, .is_whole = start == 0 && is_few};
+    size_t seen = 0;
+    *ret = wb_arena_alloc_array(it->arena, max + 1, sizeof(**ret));
+    *ret_n = 0;
+    if (start < handle.n_indexed) {
+        part.filter = "indexed";
+        part.is_whole = false; /* without a count delve gives none */
+        if (ask_children(it, &handle, epoch, &part, *ret, ret_n, &seen, err) != 0) {
+            return -1;
+        }
+        part = (struct part){.max = max - *ret_n, .is_whole = is_few};
+    } else if (handle.n_indexed > 0) {
+        part.start = start - handle.n_indexed;
+    }
+    bool has_names = handle.n_indexed == 0 || handle.n_children > handle.n_indexed;
+    if (has_names && part.max > 0) {
+        part.filter = handle.n_indexed > 0 ? "named" : NULL;
+        if (ask_children(it, &handle, epoch, &part, *ret, ret_n, &seen, err) != 0) {
+            return -1;
+        }
+        seen += (size_t)handle.n_indexed;
+    }
     *ret_total = WB_MAX(seen, (size_t)handle.n_children);
     return 0;
 }

@@ -3,6 +3,7 @@
 #include "debug/session_internal.h"
 
 #define PAUSE_AGAIN_MS 400 /* without a stop */
+#define THREAD_AGAIN_MS 20 /* until a thread is named */
 #define PAUSES_MAX 2       /* after the first */
 
 /* --- moving --- */
@@ -86,12 +87,14 @@ static void wait_moved(struct wb_debug_session *session, int64_t deadline_ms)
 }
 
 /* A thread to pause: of the last stop, else the first that there is. */
-static int find_thread(struct wb_debug_session *session, unsigned link, int64_t deadline_ms,
-                       struct wb_cancel *cancel, int64_t *ret, struct wb_error *err)
+static int find_thread(struct wb_debug_session *session, int64_t deadline_ms,
+                       struct wb_cancel *cancel, unsigned *ret_link, int64_t *ret,
+                       struct wb_error *err)
 {
     WB_AUTO(wb_arena_done) struct wb_arena arena;
     const struct wb_json *body;
     wb_arena_init(&arena);
+    *ret_link = wb_debug_session_link(session);
     pthread_mutex_lock(&session->lock);
     bool known = session->debuggee.stop.has_thread && session->debuggee.stop.epoch > 0;
     *ret = session->debuggee.stop.thread_id;
@@ -99,16 +102,20 @@ static int find_thread(struct wb_debug_session *session, unsigned link, int64_t 
     if (known) {
         return 0;
     }
-    if (wb_debug_session_ask(session, link, "threads", WB_SPAN("{}"), deadline_ms, cancel, &arena,
-                             &body, err) != 0) {
-        return -1;
-    }
-    const struct wb_json *first = wb_json_at(wb_json_get(body, "threads"), 0);
-    if (!wb_json_int(wb_json_get(first, "id"), ret)) {
-        return wb_error_set(err, WB_ERROR_UNAVAILABLE, "%s names no thread to pause",
-                            session->row->id);
-    }
-    return 0;
+    /* The program of a child session is there a moment after the launch was answered. */
+    do {
+        *ret_link = wb_debug_session_link(session);
+        if (wb_debug_session_ask(session, *ret_link, "threads", WB_SPAN("{}"), deadline_ms, cancel,
+                                 &arena, &body, err) != 0) {
+            return -1;
+        }
+        if (wb_json_int(wb_json_get(wb_json_at(wb_json_get(body, "threads"), 0), "id"), ret)) {
+            return 0;
+        }
+    } while (session->row->child_sessions && wb_clock_now_ms() < deadline_ms &&
+             !wb_debug_session_wait(session, wb_clock_deadline(THREAD_AGAIN_MS), cancel) &&
+             !wb_cancel_is_fired(cancel));
+    return wb_error_set(err, WB_ERROR_UNAVAILABLE, "%s names no thread to pause", session->row->id);
 }
 
 int wb_debug_session_pause(struct wb_debug_session *session, const int64_t *thread,
@@ -133,7 +140,7 @@ int wb_debug_session_pause(struct wb_debug_session *session, const int64_t *thre
     wait_moved(session, deadline_ms);
     unsigned link = wb_debug_session_link(session);
     int64_t thread_id = thread != NULL ? *thread : 0;
-    if (thread == NULL && find_thread(session, link, deadline_ms, cancel, &thread_id, err) != 0) {
+    if (thread == NULL && find_thread(session, deadline_ms, cancel, &link, &thread_id, err) != 0) {
         return -1;
     }
     wb_text_printf(&arguments, "{\"threadId\":%lld}", (long long)thread_id);
