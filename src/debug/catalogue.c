@@ -70,6 +70,7 @@ static void read_quirks(struct wb_arena *arena, const struct wb_json *json,
     row->is_debuggee = wb_json_bool(wb_json_get(json, "is_debuggee"), false);
     row->stops_at_start = wb_json_bool(wb_json_get(json, "stops_at_start"), false);
     row->output_by_pipe = wb_json_bool(wb_json_get(json, "output_by_pipe"), false);
+    row->keeps_conditions = wb_json_bool(wb_json_get(json, "keeps_conditions"), false);
     row->keeps_breakpoints = wb_json_bool(wb_json_get(json, "keeps_breakpoints"), false);
     row->exceptions = wb_table_strings(arena, wb_json_get(json, "exceptions"));
     row->no_crash = wb_table_strings(arena, wb_json_get(json, "no_crash"));

@@ -64,6 +64,7 @@ struct wb_adapter_row {
     bool is_debuggee;        /* the program that is started is the debuggee itself, and listens */
     bool stops_at_start;     /* of itself: passed over unless that was asked for */
     bool output_by_pipe;     /* the debuggee writes to the adapter's own stdout and stderr */
+    bool keeps_conditions;   /* of a breakpoint that stays on its line, when they are taken away */
     bool keeps_breakpoints;  /* an empty list does not clear a file: stops there are passed over */
     const char **exit_text;  /* words in its output behind which the exit code stands */
     const char **failed_values; /* results that begin so are errors, though told as a success */

@@ -170,6 +170,16 @@ static void decide(struct judgement *it, bool wanted)
     }
 }
 
+/* The breakpoints of the start are not all told when rdbg stops at its own first line. */
+static void wait_started(struct wb_debug_session *session)
+{
+    pthread_mutex_lock(&session->lock);
+    while (!session->start_is_over) {
+        wb_cond_wait(&session->changed, &session->lock, WB_NEVER);
+    }
+    pthread_mutex_unlock(&session->lock);
+}
+
 static void judge(struct wb_debug_session *session, uint64_t epoch)
 {
     struct judgement it = {.session = session, .epoch = epoch};
@@ -191,6 +201,9 @@ static void judge(struct wb_debug_session *session, uint64_t epoch)
         if (!it.is_at_start && it.is_at_breakpoint) {
             find_frame(&it);
             check_condition(&it);
+        }
+        if (it.is_at_start) {
+            wait_started(session);
         }
         decide(&it, is_wanted(&it));
     }

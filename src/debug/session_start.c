@@ -70,6 +70,38 @@ static bool may_condition(struct wb_debug_link *link, bool *ret_log, bool *ret_f
     return condition;
 }
 
+/* For an adapter that does not take away the condition of a breakpoint that stays on its line. While
+ * the program runs a hit might be missed meanwhile: there the condition stays. */
+static void clear_file(struct wb_debug_link *link, const char *path, int64_t deadline_ms,
+                       struct wb_cancel *cancel)
+{
+    struct wb_debug_session *session = link->session;
+    WB_AUTO(wb_text_done) struct wb_text arguments = {0};
+    WB_AUTO(wb_arena_done) struct wb_arena arena;
+    struct wb_dap_answer answer;
+    struct wb_json_writer w;
+    wb_arena_init(&arena);
+    pthread_mutex_lock(&session->lock);
+    bool rests = session->debuggee.state == WB_DEBUGGEE_STOPPED;
+    pthread_mutex_unlock(&session->lock);
+    if (!rests) {
+        return;
+    }
+    wb_json_writer_init(&w, &arguments);
+    wb_json_begin_object(&w);
+    wb_json_key(&w, "source");
+    wb_json_begin_object(&w);
+    wb_json_member_str(&w, "path", path);
+    wb_json_end_object(&w);
+    wb_json_key(&w, "breakpoints");
+    wb_json_begin_array(&w);
+    wb_json_end_array(&w);
+    wb_json_end_object(&w);
+    (void)!wb_dap_call(link->dap, "setBreakpoints", wb_text_span(&arguments),
+                       WB_MIN(deadline_ms, wb_clock_deadline(session->answer_ms)), cancel, &arena,
+                       &answer, NULL);
+}
+
 int wb_link_send_breakpoints(struct wb_debug_link *link, const char *path, int64_t deadline_ms,
                              struct wb_cancel *cancel, struct wb_error *err)
 {
@@ -91,6 +123,9 @@ int wb_link_send_breakpoints(struct wb_debug_link *link, const char *path, int64
     pthread_mutex_unlock(&points->lock);
     if (path == NULL && !functions) {
         return 0;
+    }
+    if (path != NULL && link->session->row->keeps_conditions) {
+        clear_file(link, path, deadline_ms, cancel);
     }
     if (wb_dap_call(link->dap, command, wb_text_span(&arguments),
                     WB_MIN(deadline_ms, wb_clock_deadline(link->session->answer_ms)), cancel,
