@@ -339,7 +339,8 @@ static bool parses(const struct wb_rewriter *r, const struct wb_replacement **re
         return true;
     }
     *ret_bad = find_new_error(r, grammar, &tree);
-    return *ret_bad == NULL && n_errors <= count_errors(grammar, r->file->tree, 0, UINT32_MAX);
+    return *ret_bad == NULL && tree.n_errors <= r->file->tree->n_errors &&
+           n_errors <= count_errors(grammar, r->file->tree, 0, UINT32_MAX);
 }
 
 static void drop_changes(struct wb_rewriter *r, const struct wb_replacement *bad)

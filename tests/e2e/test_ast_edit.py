@@ -364,6 +364,14 @@ def test_many_files(fresh):
     assert fresh.get("d8/f8.js") == "g(8); g(g(8));\n"
 
 
+def test_an_error_does_not_take_the_place_of_an_empty_body(fresh):
+    """Python's grammar reads an `if` without a body; that is no licence for what does not parse."""
+    fresh.put("a.py", "def f():\n    if a:\n  g(0)\n        bar(2)\n")
+    result = fresh.edit("if $C:\n    $$$B", "whjle $C:\n    if $C:\n   fi     $$$B", path="a.py")
+    assert result.data["edit_id"] is None
+    assert "new syntax errors" in result.data["left_out"][0]["reason"]
+
+
 def test_nothing_matches(fresh):
     fresh.put("a.js", "f(1);\n")
     result = fresh.edit("h($A)", "g($A)", path="a.js")
