@@ -8,8 +8,17 @@
 
 #define BLOBS_MAX 32 /* in one bundle */
 
-/* What models can see, the best first. */
-static const char *const picture_mimes[] = {"image/png", "image/jpeg", "image/webp", "image/gif"};
+/* What models can see, the best first, and how it begins. */
+static const struct {
+    const char *mime, *magic;
+    size_t at; /* of the magic */
+} pictures[] = {
+    {"image/png", "\x89PNG\r\n\x1a\n", 0},
+    {"image/jpeg", "\xff\xd8\xff", 0},
+    {"image/webp", "WEBP", 8},
+    {"image/gif", "GIF8", 0},
+};
+
 /* What the model is given as text, the best first. */
 static const char *const text_mimes[] = {"text/markdown", "text/plain"};
 
@@ -54,17 +63,24 @@ void wb_displays_done(struct wb_displays *displays)
 static size_t rank_picture(const char *mime)
 {
     size_t rank = 0;
-    while (rank < WB_COUNT(picture_mimes) && !wb_str_equal(picture_mimes[rank], mime)) {
+    while (rank < WB_COUNT(pictures) && !wb_str_equal(pictures[rank].mime, mime)) {
         rank++;
     }
     return rank;
+}
+
+/* A model's provider refuses a whole conversation over a picture that is none. */
+static bool is_picture(size_t rank, struct wb_span bytes)
+{
+    size_t at = pictures[rank].at, len = strlen(pictures[rank].magic);
+    return bytes.len > at + len && memcmp(bytes.ptr + at, pictures[rank].magic, len) == 0;
 }
 
 /* Blobs follow each other in the bytes behind the JSON, and fill them. */
 static int find_picture(struct bundle *bundle, const struct wb_json *blobs, struct wb_span bytes,
                         struct wb_error *err)
 {
-    size_t best = WB_COUNT(picture_mimes);
+    size_t best = WB_COUNT(pictures);
     if (wb_json_count(blobs) > BLOBS_MAX) {
         return wb_error_set(err, WB_ERROR_PROTOCOL, "it sent a display with too many blobs");
     }
@@ -74,10 +90,11 @@ static int find_picture(struct bundle *bundle, const struct wb_json *blobs, stru
         if (len < 0 || (uint64_t)len > bytes.len) {
             return wb_error_set(err, WB_ERROR_PROTOCOL, "it sent a display with a blob cut short");
         }
-        if (rank < best) {
+        struct wb_span blob = {bytes.ptr, (size_t)len};
+        if (rank < best && is_picture(rank, blob)) {
             best = rank;
-            bundle->picture_mime = picture_mimes[rank];
-            bundle->picture = (struct wb_span){bytes.ptr, (size_t)len};
+            bundle->picture_mime = pictures[rank].mime;
+            bundle->picture = blob;
         }
         bytes.ptr += len;
         bytes.len -= (size_t)len;

@@ -26,6 +26,7 @@ MORE = 1
 HEADER = struct.Struct("<IBBHII")
 FRAME_BYTES_MAX = 8 * 1024 * 1024
 
+PYTHON = os.environ.get("WERKBANK_TEST_PYTHON", sys.executable)  # whose kernel is tested
 ANSWER_SECONDS = int(os.environ.get("WERKBANK_TEST_SECONDS", 60))
 SHELL = 'exec "$0" "$@" 7>&2 8<&0 9>&1 0</dev/null 1>&2'
 
@@ -96,7 +97,7 @@ class Kernel:
 
     NOT_YET = object()
 
-    def __init__(self, language, cwd, python=sys.executable, env=None):
+    def __init__(self, language, cwd, python=PYTHON, env=None):
         self.nonce = secrets.token_hex(16)
         self.process = subprocess.Popen(
             [*command(language, python), self.nonce],

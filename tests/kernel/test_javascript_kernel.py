@@ -402,6 +402,25 @@ def test_no_input(javascript):
     )
 
 
+def test_a_question_is_refused(javascript):
+    streams = "{input: process.stdin, output: process.stdout}"
+    for code in (
+        f"await require('readline/promises').createInterface({streams}).question('name? ')",
+        f"require('readline').createInterface({streams}).question('name? ', () => {{}})",
+        "import rl from 'node:readline/promises'\n"
+        f"await rl.createInterface({streams}).question('name? ')",
+    ):
+        assert "no standard input" in javascript.error(code)["message"]
+    answered = """\
+        const { PassThrough } = require("stream");
+        const input = new PassThrough();
+        const asked = require("readline/promises").createInterface({ input }).question("name? ");
+        input.write("Ada\\n");
+        await asked
+        """
+    assert javascript.value(answered) == "'Ada'"
+
+
 def test_a_deleted_folder(javascript, tmp_path):
     javascript.ok("await new Promise((done) => setTimeout(done, 300))")  # its thread has begun
     javascript.ok(

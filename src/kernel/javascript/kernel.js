@@ -1202,6 +1202,36 @@ function keepListeners() {
     }
 }
 
+/* Standard input is empty, and a question would wait for ever. Whoever asks one touches the stream. */
+function refuseQuestions() {
+    const { get } = Object.getOwnPropertyDescriptor(process, "stdin");
+    const refuse = (prototype, stdin) => {
+        const { question } = prototype;
+        prototype.question = function (...args) {
+            if (this.input === stdin) {
+                throw new Error(
+                    "a cell has no standard input: pass the value in the code, or use ask_user",
+                );
+            }
+            return Reflect.apply(question, this, args);
+        };
+    };
+    let stdin = null;
+    defineProperty(process, "stdin", {
+        configurable: true,
+        enumerable: true,
+        get: () => {
+            if (stdin === null) {
+                stdin = Reflect.apply(get, process, []);
+                const readline = require("node:readline");
+                refuse(readline.Interface.prototype, stdin);
+                refuse(readline.promises.Interface.prototype, stdin);
+            }
+            return stdin;
+        },
+    });
+}
+
 function guardProcess() {
     process.exit = (status) => {
         throw new Error(
@@ -1213,6 +1243,7 @@ function guardProcess() {
     process.execArgv = []; /* else a forked child would be a second kernel */
     replaceStream("stdout", 1);
     replaceStream("stderr", 2);
+    refuseQuestions();
 }
 
 /* Names that cells use. Constants of a script, so that a cell cannot declare them again. */

@@ -253,12 +253,20 @@ def streams_are_open():
         return False
 
 
+def flush_c():
+    """What C code printed by its own means. Without ctypes, which numpy loads, it comes at the end."""
+    ctypes = sys.modules.get("ctypes")
+    if ctypes is not None:
+        ctypes.CDLL(None).fflush(None)
+
+
 def flush():
     try:
         stream.flush()
         if sys.stdout not in own_streams:
             sys.stdout.flush()
-    except Exception:  # a replaced stream may be anything
+        flush_c()
+    except Exception:  # a replaced stream, or module, may be anything
         pass
 
 
@@ -897,6 +905,15 @@ def refuse_breakpoint(*_, **__):
     raise RuntimeError("breakpoint() has nobody to talk to in a cell: use the tool debug instead")
 
 
+def before_fork():
+    """Python 3.12 warns of any second thread: that there is one, the kernel's, is no cell's doing."""
+    flush()
+    if sys.version_info >= (3, 12):
+        import warnings
+
+        warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
+
+
 def after_fork():
     """In a child: it must neither read nor write frames."""
     global forked
@@ -915,7 +932,7 @@ def prepare_process():
         pass  # it leads a session already
     _signal.signal(_signal.SIGINT, _signal.SIG_IGN)
     faulthandler.enable(raw)
-    os.register_at_fork(before=flush, after_in_child=after_fork)
+    os.register_at_fork(before=before_fork, after_in_child=after_fork)
     for module, name in (
         (os, "system"),
         (os, "posix_spawn"),
@@ -971,11 +988,13 @@ import traceback
 
 
 def without_own_frames(summary):
-    """The kernel's own frames say nothing to the author of a cell."""
+    """The kernel's own frames, and the event loop's below them, say nothing to the author of a cell."""
     seen = set()
     while summary is not None and id(summary) not in seen:
         seen.add(id(summary))
         kept = [frame for frame in summary.stack if frame.filename != OWN_FILE]
+        if len(kept) > 1 and kept[0].name == "run_until_complete" and len(kept) < len(summary.stack):
+            del kept[0]
         summary.stack = traceback.StackSummary.from_list(kept)
         if summary.__context__ is not None:
             without_own_frames(summary.__context__)

@@ -9,6 +9,8 @@
 
 #include "kernel/display.h"
 
+#define PNG "\x89PNG\r\n\x1a\nppp" /* 11 bytes */
+
 static int take(struct wb_displays *displays, const char *json, const char *blobs, bool is_value)
 {
     struct wb_text payload = {0};
@@ -31,8 +33,15 @@ static void the_best_form_is_for_the_model(void **state)
         {"{\"mimes\":{\"text/plain\":\"p\",\"text/markdown\":\"*m*\",\"text/html\":\"<b>\"}}", "",
          "*m*", NULL, "{\"text/html\":\"<b>\"}"},
         {"{\"mimes\":{\"text/plain\":\"fig\",\"image/svg+xml\":\"<svg>\"},\"blobs\":["
-         "{\"mime\":\"image/jpeg\",\"bytes\":2},{\"mime\":\"image/png\",\"bytes\":3}]}",
-         "jjppp", "fig", "image/png", "{\"image/svg+xml\":\"<svg>\"}"},
+         "{\"mime\":\"image/jpeg\",\"bytes\":4},{\"mime\":\"image/png\",\"bytes\":11}]}",
+         "\xff\xd8\xffj" PNG, "fig", "image/png", "{\"image/svg+xml\":\"<svg>\"}"},
+        /* What says that it is a picture, and is none. */
+        {"{\"mimes\":{\"text/plain\":\"fig\"},\"blobs\":[{\"mime\":\"image/png\",\"bytes\":6}]}",
+         "no png", "fig", NULL, ""},
+        {"{\"mimes\":{\"text/plain\":\"fig\"},\"blobs\":[{\"mime\":\"image/webp\",\"bytes\":3}]}",
+         "WEB", "fig", NULL, ""},
+        {"{\"blobs\":[{\"mime\":\"image/jpeg\",\"bytes\":2},{\"mime\":\"image/png\",\"bytes\":11}]}",
+         "jj" PNG, "", "image/png", ""},
         {"{\"mimes\":{\"text/plain\":\"x\"},\"blobs\":[{\"mime\":\"image/tiff\",\"bytes\":1}]}",
          "t", "x", NULL, ""},
         {"{\"mimes\":{\"text/plain\":7}}", "", "", NULL, ""},
@@ -50,7 +59,7 @@ static void the_best_form_is_for_the_model(void **state)
         assert_int_equal(display->mime == NULL, cases[i].mime == NULL);
         if (display->mime != NULL) {
             assert_string_equal(display->mime, cases[i].mime);
-            assert_string_equal(wb_text_cstr(&display->bytes), "ppp");
+            assert_string_equal(wb_text_cstr(&display->bytes), PNG);
         }
         wb_displays_done(&displays);
     }
@@ -123,7 +132,7 @@ static void a_cell_has_only_so_many(void **state)
     (void)state;
     struct wb_displays displays = {0};
     for (int i = 0; i < WB_DISPLAYS_MAX + 5; i++) {
-        take(&displays, "{\"blobs\":[{\"mime\":\"image/png\",\"bytes\":1}]}", "p", false);
+        take(&displays, "{\"blobs\":[{\"mime\":\"image/png\",\"bytes\":11}]}", PNG, false);
     }
     assert_int_equal(displays.count, WB_DISPLAYS_MAX);
     assert_int_equal(displays.n_left_out, 5);
