@@ -1,9 +1,13 @@
 """ast_grep: what it finds, what it says of files that it did not search, and how it stops."""
 
+import json
 import os
+import pathlib
 import subprocess
 
 import pytest
+
+from harness.program import BINARY
 
 
 class Here:
@@ -386,6 +390,30 @@ def test_doctor_names_the_languages(werkbank, here):
     data = werkbank.run("doctor", "--workspace", here.root, "--json").json()["structural_search"]
     assert len(data["languages"]) >= 30 and data["reason"] is None
     assert {"dart", "python", "rust", "c", "cpp", "javascript"} <= set(data["languages"])
+
+
+def test_a_grammar_of_ones_own(werkbank, here, tmp_path):
+    """The library that the unit tests build: JSON's, by another name."""
+    library = pathlib.Path(BINARY).parent / "tests/unit/ast/libown_grammar.so"
+    grammar = {
+        "parser": "own",
+        "library": str(library),
+        "contexts": [["value", "", ""], ["entry", "{ ", " }"]],
+        "placeholders": ["quoted", "bare"],
+    }
+    row = {"id": "own", "name": "Own", "extensions": [".own"], "identifier": "c", "keywords": []}
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps({"languages": [{**row, "grammar": grammar}]}))
+    here.put("own/a.own", '{"a": 1, "b": {"a": [2,\n 3]}}\n')
+    session = werkbank.session(here.root, "--config", config, "--allow", "write")
+    found = session.ok("ast_grep", pattern='"a": $X', path="own", language="own").data
+    assert [match["captures"] for match in found["matches"]] == [{"X": "1"}, {"X": "[2,\n 3]"}]
+    edit = session.ok("ast_edit", pattern='"a": $X', rewrite='"c": $X', path="own/a.own").data
+    session.ok("resolve", edit_id=edit["edit_id"], action="accept")
+    assert (here.root / "own/a.own").read_text() == '{"c": 1, "b": {"c": [2,\n 3]}}\n'
+    assert "own" in werkbank.run(
+        "doctor", "--workspace", here.root, "--config", config, "--json"
+    ).json()["structural_search"]["languages"]
 
 
 def test_doctor_says_why_a_grammar_of_ones_own_is_not_usable(werkbank, here, tmp_path):
