@@ -39,7 +39,7 @@ int main(int argc, char **argv)
         usleep(10000); /* the spin */
     }
     for (int i = 0; strcmp(what, "flood") == 0 && i < 10000; i++) {
-        printf("%01023d\\n", i);
+        printf("line %01018d\\n", i);
     }
     if (strcmp(what, "show") == 0) {
         printf("in %s with %s and %s\\n", getcwd(NULL, 0), getenv("SHOWN"), argv[2]);
@@ -70,7 +70,7 @@ def main():
         time.sleep(0.01)  # the spin
     if what == "flood":
         for i in range(10000):
-            print(str(i).zfill(1023))
+            print("line " + str(i).zfill(1018))
     if what == "show":
         print(f"in {os.getcwd()} with {os.environ['SHOWN']} and {sys.argv[2]}")
     sys.exit(items[4])
@@ -110,7 +110,7 @@ func main() {
 		time.Sleep(10 * time.Millisecond) // the spin
 	}
 	for i := 0; what == "flood" && i < 10000; i++ {
-		fmt.Printf("%01023d\\n", i)
+		fmt.Printf("line %01018d\\n", i)
 	}
 	if what == "show" {
 		folder, _ := os.Getwd()
@@ -121,8 +121,9 @@ func main() {
 """
 
 JS_SOURCE = """\
+/* The subject. */
 function work(a, b) {
-    const total = a + b; // the sum
+    let total = a + b; // the sum
     return total; // the result
 }
 
@@ -140,7 +141,7 @@ function main() {
         throw new Error("boom happened"); // the failure
     }
     for (let i = 0; what === "flood" && i < 10000; i++) {
-        console.log(String(i).padStart(1023, "0"));
+        console.log("line " + String(i).padStart(1018, "0"));
     }
     if (what === "show") {
         console.log(`in ${process.cwd()} with ${process.env.SHOWN} and ${process.argv[3]}`);
@@ -156,6 +157,7 @@ main();
 """
 
 RUBY_SOURCE = """\
+# The subject.
 def work(a, b)
   total = a + b # the sum
   total # the result
@@ -172,7 +174,7 @@ def main
   while what == "spin"
     sleep 0.01 # the spin
   end
-  10000.times { |i| puts i.to_s.rjust(1023, "0") } if what == "flood"
+  10000.times { |i| puts "line " + i.to_s.rjust(1018, "0") } if what == "flood"
   puts "in #{Dir.pwd} with #{ENV["SHOWN"]} and #{ARGV[1]}" if what == "show"
   exit items[4]
 end
@@ -203,7 +205,7 @@ sub main {
         select(undef, undef, undef, 0.01); # the spin
     }
     if ($what eq "flood") {
-        printf "%01023d\\n", $_ for 0 .. 9999;
+        printf "line %01018d\\n", $_ for 0 .. 9999;
     }
     if ($what eq "show") {
         print "in ", getcwd(), " with $ENV{SHOWN} and $ARGV[1]\\n";
@@ -231,8 +233,9 @@ class Subject:
     attach: str = ""  # pid or port
     listen: tuple = ()  # how the program is started so that it can be attached to; {port}
     process: str = ""  # part of the adapter's command line
-    beyond: str = "refused"  # state of a breakpoint behind the file's end
+    beyond: str = "refused"  # a breakpoint behind the file's end: refused, pending, bound or moved
     function: str = "work"
+    step_reason: str = "step"
     filters: tuple = ()  # exception filters without which the failure does not stop it
     broken: str = "(((\n"  # source that does not compile
     broken_says: str = ""
@@ -283,7 +286,11 @@ SUBJECTS = [
     Subject(
         id="cdt-gdb",
         process="cdtDebugAdapter",
-        cannot={"frame_variables": "No symbol"},
+        cannot={
+            "frame_variables": "No symbol",
+            "log": "at {i}",
+            "end_after_failure": "no longer exists",
+        },
         **C,
     ),
     Subject(
@@ -295,6 +302,8 @@ SUBJECTS = [
         attach="port",
         listen=(".venv/bin/python", "-m", "debugpy", "--listen", "{port}", "app.py", "spin"),
         process="debugpy.adapter",
+        beyond="moved",
+        cannot={"paging": "more"},
         broken_says="SyntaxError",
     ),
     Subject(
@@ -305,8 +314,12 @@ SUBJECTS = [
         program=".",
         failure_code=2,
         attach="port",
+        listen=(
+            *("dlv", "debug", "--headless", "--accept-multiclient"),
+            *("--listen=127.0.0.1:{port}", ".", "--", "spin"),
+        ),
         process="dlv",
-        broken_says="syntax error",
+        broken_says="expected 'package'",
     ),
     Subject(
         id="js-debug",
@@ -317,6 +330,8 @@ SUBJECTS = [
         attach="port",
         listen=("node", "--inspect=127.0.0.1:{port}", "app.js", "spin"),
         process="js-debug",
+        beyond="pending",
+        cannot={"function": "this adapter has no function breakpoints"},
         broken_says="SyntaxError",
     ),
     Subject(
@@ -325,7 +340,21 @@ SUBJECTS = [
         text=RUBY_SOURCE,
         marker="Gemfile",
         program="app.rb",
+        attach="port",
+        listen=(
+            *("ruby", "-e", "load Gem.bin_path('debug', 'rdbg')", "--", "--open", "--nonstop"),
+            *("--host", "127.0.0.1", "--port", "{port}", "--", "app.rb", "spin"),
+        ),
         process="rdbg",
+        beyond="bound",
+        filters=("any",),
+        cannot={
+            "log": "this adapter has no log points",
+            "set_variable": "rdbg cannot set variables",
+            "attach_breakpoint": "not told: rdbg ends a program that stops when its client has gone",
+            "function": "pending: the program has no code for it so far",
+            "recondition": "not told: rdbg keeps the first condition of a line",
+        },
         broken_says="syntax",
     ),
     Subject(
@@ -337,6 +366,67 @@ SUBJECTS = [
         total="$total",
         loop="$i",
         process="Perl::LanguageServer",
+        step_reason="breakpoint",
+        failure_code=255,
+        cannot={
+            "exception": "boom happened",
+            "step_out_over": "Modification of non-creatable array value",
+            "function": "this adapter has no function breakpoints",
+            "log": "this adapter has no log points",
+            "pause": "Debuggee is running",
+            "tail": "not told: Perl::LanguageServer may lose parts of the output",
+            "attach": "perl cannot attach by pid",
+            "attach_breakpoint": "perl cannot attach by pid",
+        },
         broken_says="syntax error",
     ),
 ]
+
+# The rows of the page's table: what is shown, the key in `cannot`, and the test that shows it.
+CASES = [
+    ("`adapters`: found by its marker", "", "the_adapter_is_usable"),
+    ("breakpoint before the launch, `launch`", "", "breakpoints_before_the_launch"),
+    ("`threads`, `stack`, `scopes`, `variables`, `evaluate`", "", "two_frames"),
+    ("locals of the outer frame", "frame_variables", "two_frames"),
+    ("ids of an earlier stop are refused", "", "ids_of_an_earlier_stop"),
+    ("`step_in`, `step_over`, `step_out`", "", "steps"),
+    ("`step_out` over a breakpoint", "step_out_over", "step_out_over_a_breakpoint"),
+    ("condition, hit count", "", "conditions_hit_counts_and_log_points"),
+    ("other condition on the same line", "recondition", "conditions_hit_counts_and_log_points"),
+    ("log point", "log", "conditions_hit_counts_and_log_points"),
+    ("function breakpoint", "function", "a_function_breakpoint"),
+    ("set a variable", "set_variable", "a_variable_is_set"),
+    ("children behind the hundredth", "paging", "children_come_in_pages"),
+    ("`continue` to a line", "", "running_to_a_line"),
+    ("stop at a crash or uncaught exception", "exception", "an_exception"),
+    ("end and exit code after it", "end_after_failure", "an_exception"),
+    ("exit code, `output`, words after the end", "", "the_exit_code_and_the_output"),
+    ("10 MB of output, to the last line", "tail", "10_mb_of_output"),
+    ("arguments, folder, environment", "", "arguments_folder_and_environment"),
+    ("breakpoint while it runs, second launch refused", "", "while_it_runs"),
+    ("`pause`, and again while stopped", "pause", "while_it_runs"),
+    ("program missing, source broken", "", "what_cannot_be_launched"),
+    ("restart, `terminate` twice", "", "a_restart"),
+    ("`attach`, and the program lives on", "attach", "attach_and_the_target_lives_on"),
+    ("the same with a breakpoint set", "attach_breakpoint", "attach_and_the_target_lives_on"),
+]
+
+
+def matrix_table():
+    """The matrix as the page docs/internals/debugger.md has it."""
+    lines = [
+        "| case | " + " | ".join(subject.id for subject in SUBJECTS) + " |",
+        "|---|" + "---|" * len(SUBJECTS),
+    ]
+    notes = []
+    for label, key, _ in CASES:
+        cells = []
+        for subject in SUBJECTS:
+            words = subject.cannot.get(key)
+            if words is not None and words not in notes:
+                notes.append(words)
+            cells.append("yes" if words is None else f"no ({notes.index(words) + 1})")
+        lines.append(f"| {label} | " + " | ".join(cells) + " |")
+    behind = " | ".join(subject.beyond for subject in SUBJECTS)
+    lines += [f"| breakpoint behind the file's end | {behind} |", "", "What is said then:", ""]
+    return "\n".join(lines + [f"{i}. `{words}`" for i, words in enumerate(notes, 1)]) + "\n"

@@ -5,6 +5,7 @@ when they leave their session or lose their parent.
 """
 
 import os
+import socket
 import time
 
 MARKER = "WERKBANK_TEST_ID"
@@ -39,6 +40,38 @@ def survivors(test_id, seconds=3):
         if not left or time.monotonic() > deadline:
             return left
         time.sleep(0.02)
+
+
+def status(pid, key):
+    """A line of /proc's status, or "" when the process is gone."""
+    try:
+        with open(f"/proc/{pid}/status") as file:
+            lines = dict(line.split(":", 1) for line in file)
+    except OSError:
+        return ""
+    return lines[key].strip()
+
+
+def parent(pid):
+    return int(status(pid, "PPid") or 0)
+
+
+def runs_freely(pid):
+    """Neither stopped nor traced."""
+    return status(pid, "State")[:1] in ("R", "S") and status(pid, "TracerPid") == "0"
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def is_listening(port):
+    """Without connecting: debuggers take the first client for the only one."""
+    with open("/proc/net/tcp") as table:
+        fields = [line.split() for line in table][1:]
+    return any(one[1] == f"0100007F:{port:04X}" and one[3] == "0A" for one in fields)
 
 
 def descriptors(pid):
