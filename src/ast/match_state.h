@@ -30,6 +30,7 @@ struct wb_match_choice {
 struct wb_matcher {
     const struct wb_pattern *pattern;
     const struct wb_pattern_node *nodes; /* of the rung being matched */
+    uint32_t lent; /* its semicolon that the context has lent; UINT32_MAX: none */
     const struct wb_flat_tree *tree;
     struct wb_span source;
     struct wb_capture *captures;

@@ -45,13 +45,16 @@ size_t wb_matcher_given_up(const struct wb_matcher *matcher)
 
 /* --- goals --- */
 
-/* The `;` of `$A;` where $A is a declaration that has it already. */
+/* The `;` of `$A;` where $A is a declaration that has it already; one that the text of the pattern
+ * does not have need not stand behind a body either. */
 static bool is_taken(const struct wb_matcher *m, const struct wb_match_frame *f)
 {
     const struct wb_pattern_node *p = &m->nodes[f->p];
+    bool is_behind_body =
+        f->p == m->lent && f->t > 0 && wb_span_is(wb_match_text_of(m, f->t - 1), "}");
     return !p->is_named && f->p > 0 &&
            (p[-1].what == WB_PATTERN_ONE || p[-1].what == WB_PATTERN_MANY) &&
-           wb_match_has_taken(m, f->t, p->kind);
+           (is_behind_body || wb_match_has_taken(m, f->t, p->kind));
 }
 
 /* Some grammars have nodes with names for their keywords. */
@@ -171,6 +174,7 @@ static bool match_at(struct wb_matcher *m, const struct wb_pattern_rung *rung, u
                      uint32_t t_end)
 {
     m->nodes = rung->nodes;
+    m->lent = rung->is_lent ? rung->count - 1 : UINT32_MAX;
     m->n_frames = m->n_choices = m->n_trail = m->n_unmentioned = 0;
     for (size_t i = 0; i < m->pattern->n_variables; i++) {
         m->captures[i].is_bound = false;
