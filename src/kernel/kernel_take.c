@@ -176,16 +176,15 @@ void wb_kernel_on_frames_end(void *ctx)
     pthread_mutex_unlock(&kernel->lock);
 }
 
-/* Under the lock, as on_mark. */
+/* Under the lock, as on_mark. What comes behind a cell's last mark is set apart at its end, in order. */
 static void on_text(void *ctx, const char *ptr, size_t len)
 {
     struct wb_kernel *kernel = ctx;
     bool is_over = kernel->is_done && kernel->seen_mark >= kernel->done_mark;
-    bool is_cells = kernel->cell != NULL && !is_over;
-    if (is_cells) {
+    if (kernel->cell != NULL && !is_over) {
         kernel->active_ms = wb_clock_now_ms();
     }
-    wb_output_add(is_cells ? &kernel->cell->output : &kernel->background, ptr, len);
+    wb_output_add(kernel->cell != NULL ? &kernel->cell->output : &kernel->background, ptr, len);
 }
 
 static void on_mark(void *ctx, uint64_t mark)

@@ -117,7 +117,7 @@ static void a_cell_comes_back_whole(void **state)
     struct wb_cell cell;
     run_with(kernel, (struct wb_kernel_cell_options){0},
              "text('one\\n')\n"
-             "bundle(DISPLAY, {'text/plain': 'fig'}, [('image/png', b'PNG')])\n"
+             "bundle(DISPLAY, {'text/plain': 'fig'}, [('image/png', b'\\x89PNG\\r\\n\\x1a\\nx')])\n"
              "text('two\\n')\n"
              "bundle(RESULT, {'text/plain': '42'})\n"
              "done()\n",
