@@ -24,8 +24,8 @@ int wb_content_load(struct wb_call *call, struct wb_span path, struct wb_content
     default:
         break;
     }
-    if (wb_file_read(call->arena, content.path, WB_FILE_BYTES_MAX, &content.bytes, NULL, err) !=
-        0) {
+    if (wb_file_read_real(call->arena, content.path, WB_FILE_BYTES_MAX, &content.bytes, NULL,
+                          err) != 0) {
         return -1;
     }
     if (wb_file_is_binary(content.bytes)) {

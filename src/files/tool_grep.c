@@ -78,7 +78,7 @@ static bool grep_file(void *ctx, const char *path, const char *shown)
         return false;
     }
     wb_arena_clear(&grep->file);
-    if (wb_file_read(&grep->file, path, WB_FILE_BYTES_MAX, &content, NULL, &err) != 0) {
+    if (wb_file_read_real(&grep->file, path, WB_FILE_BYTES_MAX, &content, NULL, &err) != 0) {
         *(err.code == WB_ERROR_LIMIT ? &grep->n_large : &grep->n_unreadable) += 1;
         grep->last_failure = err;
     } else if (wb_file_is_binary(content)) {

@@ -43,7 +43,8 @@ static int call_write(struct wb_call *call, const void *args, struct wb_result *
         return wb_error_set(err, WB_ERROR_INVALID, "%s is a folder; name a file in it",
                             wb_call_relative(call, path));
     default:
-        if (wb_file_read(call->arena, path, WB_FILE_BYTES_MAX, &op.old_content, NULL, err) != 0) {
+        if (wb_file_read_real(call->arena, path, WB_FILE_BYTES_MAX, &op.old_content, NULL, err) !=
+            0) {
             return -1;
         }
     }

@@ -144,10 +144,26 @@ static int refuse(const struct wb_active_call *active, struct wb_error *err)
                         "too many calls are running at once; wait until one of them is done");
 }
 
+bool wb_call_may_reach(const struct wb_call *call, const char *real)
+{
+    bool is_inside = wb_path_is_inside(real, call->run->workspace);
+    for (size_t i = 0; i < call->n_outside && !is_inside; i++) {
+        is_inside = wb_path_is_inside(real, call->outside[i]);
+    }
+    return is_inside;
+}
+
 char *wb_call_path(struct wb_call *call, struct wb_span path, struct wb_error *err)
 {
-    return wb_path_real(call->arena, wb_path_join(call->arena, call->run->workspace, path.ptr),
-                        err);
+    const char *absolute = wb_path_join(call->arena, call->run->workspace, path.ptr);
+    char *real = wb_path_real(call->arena, absolute, err);
+    if (real != NULL && call->passed != NULL && !wb_call_may_reach(call, real)) {
+        wb_error_set(err, WB_ERROR_DENIED,
+                     "%s leads to %s now, which is outside the workspace and was not approved",
+                     absolute, real);
+        return NULL;
+    }
+    return real;
 }
 
 static int collect_paths(struct wb_call *call, const struct wb_arg *table, size_t n,

@@ -52,8 +52,10 @@ struct wb_call {
 };
 
 /* The real absolute path that an argument names (relative to the workspace), in the arena. The gate
- * has seen it; a file that need not exist is fine. */
+ * has seen it; a file that need not exist is fine. Denied if a link leads elsewhere since then. */
 char *wb_call_path(struct wb_call *call, struct wb_span path, struct wb_error *err);
+/* Is it in the workspace, or in what the gate let pass outside? */
+bool wb_call_may_reach(const struct wb_call *call, const char *real);
 /* Its name for results: relative to the workspace when inside. Borrowed from path. */
 const char *wb_call_relative(const struct wb_call *call, const char *absolute);
 

@@ -124,11 +124,7 @@ static int check_boundary(struct wb_call *call, const char *path, struct wb_erro
     if (real == NULL) {
         return -1;
     }
-    bool is_inside = wb_path_is_inside(real, call->run->workspace);
-    for (size_t i = 0; i < call->n_outside && !is_inside; i++) {
-        is_inside = wb_path_is_inside(real, call->outside[i]);
-    }
-    if (!is_inside) {
+    if (!wb_call_may_reach(call, real)) {
         return wb_error_set(err, WB_ERROR_DENIED,
                             "%s is outside the workspace and was not approved: nothing was written",
                             real);

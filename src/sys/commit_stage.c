@@ -88,7 +88,7 @@ static int fill_temp(int fd, const struct wb_commit_temp *temp)
 static int stage_temp(const struct wb_commit_temp *temp, struct wb_error *err)
 {
     mode_t mode = temp->like != NULL ? 0600 : (mode_t)temp->mode;
-    int fd = open(temp->path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+    int fd = wb_file_open_real(temp->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (fd < 0) {
         return wb_error_errno(err, errno, "Cannot write %s", temp->shown);
     }

@@ -26,11 +26,40 @@ static bool is_inode(const struct stat *st, uint64_t device, uint64_t inode)
     return st->st_dev == device && st->st_ino == inode;
 }
 
+/* A name in a folder that no link led to. */
+struct spot {
+    int folder;
+    const char *name;
+};
+
+static void spot_close(struct spot *spot)
+{
+    if (spot->folder >= 0) {
+        close(spot->folder);
+    }
+}
+
+/* Names are checked to be inside the workspace and used later: a link that somebody puts in a
+ * folder's place meanwhile must lead nowhere. */
+static int spot_open(struct spot *spot, const char *path)
+{
+    WB_AUTO(wb_free_p) char *folder = wb_strdup(path);
+    spot->name = wb_path_base(path);
+    folder[WB_MAX(spot->name - path - 1, 1)] = '\0';
+    spot->folder = wb_file_open_real(folder, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+    return spot->folder >= 0 ? 0 : -1;
+}
+
 /* rename() that refuses to replace. File systems that cannot promise that (old network and FUSE
  * ones) get a look before the leap. */
 static int rename_to_free(const char *from, const char *to)
 {
-    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) {
+    WB_AUTO(spot_close) struct spot old = {-1, NULL};
+    WB_AUTO(spot_close) struct spot new = {-1, NULL};
+    if (spot_open(&old, from) != 0 || spot_open(&new, to) != 0) {
+        return -1;
+    }
+    if (renameat2(old.folder, old.name, new.folder, new.name, RENAME_NOREPLACE) == 0) {
         return 0;
     }
     if (errno != EINVAL && errno != ENOSYS) {
@@ -41,7 +70,7 @@ static int rename_to_free(const char *from, const char *to)
         errno = EEXIST;
         return -1;
     }
-    return rename(from, to);
+    return renameat(old.folder, old.name, new.folder, new.name);
 }
 
 static int stale(struct wb_error *err, const char *path)
@@ -75,7 +104,12 @@ static int do_replace(const struct wb_commit_step *step, struct wb_error *err)
     if (!is_stamp(step->path, &step->stamp)) {
         return stale(err, step->path);
     }
-    if (link(step->path, step->aside) != 0) {
+    WB_AUTO(spot_close) struct spot spot = {-1, NULL};
+    if (spot_open(&spot, step->path) != 0) {
+        return wb_error_errno(err, errno, "Cannot replace %s", step->path);
+    }
+    const char *aside = wb_path_base(step->aside), *temp = wb_path_base(step->temp);
+    if (linkat(spot.folder, spot.name, spot.folder, aside, 0) != 0) {
         /* No hard links here: then the name is missing for a moment. */
         bool unsupported =
             errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS || errno == EMLINK;
@@ -83,7 +117,7 @@ static int do_replace(const struct wb_commit_step *step, struct wb_error *err)
             return wb_error_errno(err, errno, "Cannot keep the old %s", step->path);
         }
     }
-    if (rename(step->temp, step->path) != 0) {
+    if (renameat(spot.folder, temp, spot.folder, spot.name) != 0) {
         return wb_error_errno(err, errno, "Cannot replace %s", step->path);
     }
     return 0;
@@ -91,7 +125,7 @@ static int do_replace(const struct wb_commit_step *step, struct wb_error *err)
 
 static int write_in_place(const char *path, struct wb_span content, struct wb_error *err)
 {
-    int fd = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = wb_file_open_real(path, O_WRONLY | O_CLOEXEC, 0);
     if (fd < 0) {
         return wb_error_errno(err, errno, "Cannot write %s", path);
     }
@@ -113,6 +147,15 @@ static int refuse_move(const struct wb_commit_step *step, int reason, struct wb_
         return wb_error_errno(err, reason, "Cannot make the file %s", step->to);
     }
     return wb_error_errno(err, reason, "Cannot rename %s to %s", step->path, step->to);
+}
+
+static int make_folder(const char *path, struct wb_error *err)
+{
+    WB_AUTO(spot_close) struct spot spot = {-1, NULL};
+    if (spot_open(&spot, path) != 0 || mkdirat(spot.folder, spot.name, 0777) != 0) {
+        return wb_error_errno(err, errno, "Cannot make the folder %s", path);
+    }
+    return 0;
 }
 
 static int do_move(const struct wb_commit_step *step, struct wb_error *err)
@@ -141,10 +184,7 @@ int wb_commit_step_do(const struct wb_commit_step *step, struct wb_error *err)
     case WB_STEP_MOVE:
         return do_move(step, err);
     case WB_STEP_MKDIR:
-        if (mkdir(step->path, 0777) != 0) {
-            return wb_error_errno(err, errno, "Cannot make the folder %s", step->path);
-        }
-        return 0;
+        return make_folder(step->path, err);
     }
     return 0;
 }
@@ -456,7 +496,9 @@ int wb_commit_drop_all(const struct wb_commit_plan *plan, struct wb_error *err)
 {
     int result = 0;
     for (size_t i = 0; i < plan->n_drops; i++) {
-        if (remove_tree_at(AT_FDCWD, plan->drops[i]) != 0) {
+        WB_AUTO(spot_close) struct spot spot = {-1, NULL};
+        if (spot_open(&spot, plan->drops[i]) != 0 ? errno != ENOENT
+                                                  : remove_tree_at(spot.folder, spot.name) != 0) {
             result = wb_error_errno(err, errno, "Cannot remove %s", plan->drops[i]);
         }
     }

@@ -6,9 +6,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -17,6 +19,8 @@
 
 #define BINARY_PROBE_BYTES (8 * WB_KIB)
 #define LOCK_LOOK_MS 50
+/* O_NONBLOCK: opening a FIFO without a writer returns instead of waiting for one. */
+#define READ_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 
 static void close_fd(int *fd)
 {
@@ -91,11 +95,19 @@ static int read_to_end(struct wb_arena *arena, int fd, size_t size_hint, size_t 
     return 0;
 }
 
-int wb_file_read(struct wb_arena *arena, const char *path, size_t max_bytes, struct wb_span *ret,
-                 struct wb_file_stamp *ret_stamp, struct wb_error *err)
+int wb_file_open_real(const char *path, int flags, mode_t mode)
 {
-    /* O_NONBLOCK: opening a FIFO without a writer returns instead of waiting for one. */
-    WB_AUTO(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct open_how how = {.flags = (unsigned)flags, .mode = mode, .resolve = RESOLVE_NO_SYMLINKS};
+    int fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+    /* A container's filter may know no openat2. */
+    return fd >= 0 || errno != ENOSYS ? fd : open(path, flags | O_NOFOLLOW, mode);
+}
+
+/* Takes fd. */
+static int read_opened(struct wb_arena *arena, int opened_fd, const char *path, size_t max_bytes,
+                       struct wb_span *ret, struct wb_file_stamp *ret_stamp, struct wb_error *err)
+{
+    WB_AUTO(close_fd) int fd = opened_fd;
     if (fd < 0) {
         return wb_error_errno(err, errno, "Cannot read %s", path);
     }
@@ -127,6 +139,19 @@ int wb_file_read(struct wb_arena *arena, const char *path, size_t max_bytes, str
         *ret_stamp = stamp_of(&st);
     }
     return 0;
+}
+
+int wb_file_read(struct wb_arena *arena, const char *path, size_t max_bytes, struct wb_span *ret,
+                 struct wb_file_stamp *ret_stamp, struct wb_error *err)
+{
+    return read_opened(arena, open(path, READ_FLAGS), path, max_bytes, ret, ret_stamp, err);
+}
+
+int wb_file_read_real(struct wb_arena *arena, const char *path, size_t max_bytes,
+                      struct wb_span *ret, struct wb_file_stamp *ret_stamp, struct wb_error *err)
+{
+    int fd = wb_file_open_real(path, READ_FLAGS, 0);
+    return read_opened(arena, fd, path, max_bytes, ret, ret_stamp, err);
 }
 
 bool wb_file_is_binary(struct wb_span content)

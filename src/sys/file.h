@@ -4,6 +4,8 @@
 #ifndef WB_SYS_FILE_H
 #define WB_SYS_FILE_H
 
+#include <sys/types.h>
+
 #include "base/arena.h"
 #include "base/cancel.h"
 #include "base/error.h"
@@ -27,6 +29,14 @@ bool wb_file_stamp_equal(const struct wb_file_stamp *a, const struct wb_file_sta
 WB_MUST_CHECK int wb_file_read(struct wb_arena *arena, const char *path, size_t max_bytes,
                                struct wb_span *ret, struct wb_file_stamp *ret_stamp,
                                struct wb_error *err);
+
+/* The same for a path that is real: ELOOP where a folder or the file is a link now, which somebody
+ * put there since the path was resolved and found to be inside the workspace. */
+WB_MUST_CHECK int wb_file_read_real(struct wb_arena *arena, const char *path, size_t max_bytes,
+                                    struct wb_span *ret, struct wb_file_stamp *ret_stamp,
+                                    struct wb_error *err);
+/* open() of a real path, with the same promise. -1: errno says why. */
+int wb_file_open_real(const char *path, int flags, mode_t mode);
 
 /* A NUL byte in the first 8 KiB (git's rule). */
 bool wb_file_is_binary(struct wb_span content);

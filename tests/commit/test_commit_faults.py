@@ -15,8 +15,8 @@ import tempfile
 PROGRAM = os.path.abspath(sys.argv[1])
 
 # Everything that changes something, or tells that it is on the disk.
-CALLS = ["openat", "write", "pwrite64", "fsync", "fdatasync", "rename", "renameat2", "link",
-         "unlink", "unlinkat", "rmdir", "mkdir", "fchmod", "fchown", "fsetxattr", "ftruncate",
+CALLS = ["openat", "openat2", "write", "pwrite64", "fsync", "fdatasync", "rename", "renameat", "renameat2", "linkat",
+         "unlink", "unlinkat", "rmdir", "mkdir", "mkdirat", "fchmod", "fchown", "fsetxattr", "ftruncate",
          "fcntl", "close"]
 LOOKS = ["newfstatat", "readlink", "getdents64", "read", "llistxattr", "lgetxattr"]
 KILLS = CALLS + ["newfstatat", "clone3", "futex", "munmap"]

@@ -705,6 +705,41 @@ static void test_sha256(void **state)
     assert_false(wb_sha256_parse(WB_SPAN("xyz"), &parsed));
 }
 
+/* Between the checks and the steps a link to a folder elsewhere takes a folder's place. */
+static void test_a_folder_becomes_a_link(void **state)
+{
+    struct fixture *f = *state;
+    const struct wb_commit_op ops[] = {change(f, "folder/a", "same", "new"),
+                                       create(f, "folder/b", "b"), move(f, "folder/c", "folder/d")};
+    scratch_write(&f->tree, "folder/a", "same");
+    scratch_write(&f->tree, "folder/c", "c");
+    scratch_write(&f->state, "elsewhere/a", "same");
+    scratch_write(&f->state, "elsewhere/c", "c");
+    const char *folder = scratch_path(&f->tree, "folder");
+    const struct wb_commit commit = {.workspace = f->tree.folder,
+                                     .boundary = f->tree.folder,
+                                     .ops = ops,
+                                     .n_ops = WB_COUNT(ops)};
+    struct wb_commit_plan plan = {.arena = &f->tree.arena};
+    assert_int_equal(wb_commit_plan_make(&plan, &commit, &f->err), 0);
+    assert_int_equal(rename(folder, scratch_path(&f->tree, "moved")), 0);
+    assert_int_equal(symlink(scratch_path(&f->state, "elsewhere"), folder), 0);
+    assert_int_equal(wb_commit_stage(&plan, &f->err), -1);
+    assert_true(plan.n_steps >= 3);
+    for (size_t i = 0; i < plan.n_steps; i++) {
+        plan.steps[i].inode = 0; /* as if it were the same file */
+        (void)wb_file_kind(plan.steps[i].path, &plan.steps[i].stamp);
+        assert_int_equal(wb_commit_step_do(&plan.steps[i], &f->err), -1);
+    }
+    assert_string_equal(scratch_read(&f->state, "elsewhere/a"), "same");
+    assert_string_equal(scratch_read(&f->state, "elsewhere/c"), "c");
+    assert_null(scratch_read(&f->state, "elsewhere/d"));
+    assert_int_equal(rmdir(scratch_path(&f->state, "elsewhere")), -1);
+    assert_int_equal(unlink(scratch_path(&f->state, "elsewhere/a")), 0);
+    assert_int_equal(unlink(scratch_path(&f->state, "elsewhere/c")), 0);
+    assert_int_equal(rmdir(scratch_path(&f->state, "elsewhere")), 0); /* nothing else was there */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -717,6 +752,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_limit, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_permissions_and_attributes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_links, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_folder_becomes_a_link, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_files_of_others, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_folder_that_keeps_everything, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_boundary, set_up, tear_down),

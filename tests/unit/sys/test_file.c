@@ -1,4 +1,5 @@
 /* Tests of sys/file.h. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -115,6 +116,26 @@ static void test_write_private(void **state)
     assert_int_equal(err.code, WB_ERROR_NOT_FOUND);
 }
 
+/* What a real path leads through cannot become a link unseen. */
+static void test_real_paths_follow_no_link(void **state)
+{
+    static const char *const links[] = {"link", "folder_link/file", "folder/../link"};
+    struct scratch *s = *state;
+    struct wb_span content;
+    struct wb_error err = {0};
+    const char *path = scratch_write(s, "folder/file", "x");
+    scratch_link(s, "folder/file", "link");
+    scratch_link(s, "folder", "folder_link");
+    assert_int_equal(wb_file_read_real(&s->arena, path, 9, &content, NULL, &err), 0);
+    for (size_t i = 0; i < WB_COUNT(links); i++) {
+        path = scratch_path(s, links[i]);
+        assert_int_equal(wb_file_read(&s->arena, path, 9, &content, NULL, &err), 0);
+        assert_int_equal(wb_file_read_real(&s->arena, path, 9, &content, NULL, &err), -1);
+        assert_int_equal(wb_file_open_real(path, O_WRONLY | O_CLOEXEC, 0), -1);
+        assert_int_equal(errno, ELOOP);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -122,6 +143,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_read, scratch_set_up, scratch_tear_down),
         cmocka_unit_test_setup_teardown(test_read_refuses, scratch_set_up, scratch_tear_down),
         cmocka_unit_test_setup_teardown(test_read_unknown_size, scratch_set_up, scratch_tear_down),
+        cmocka_unit_test_setup_teardown(test_real_paths_follow_no_link, scratch_set_up,
+                                        scratch_tear_down),
         cmocka_unit_test(test_text_facts),
         cmocka_unit_test_setup_teardown(test_write_private, scratch_set_up, scratch_tear_down),
     };
