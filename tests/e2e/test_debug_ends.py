@@ -181,8 +181,10 @@ def test_the_adapter_is_killed(werkbank, projects, subject):
     for state in ("running", "stopped"):
         victim.bring_to(state)
         os.kill(victim.adapter(), signal.SIGKILL)
-        end = victim.ok("status", wait_seconds=60)
-        assert end.data["state"] == "ended" and "killed by signal 9" in end.text, (state, end)
+        processes.wait_until(
+            lambda: victim.ok("status", wait_seconds=60).data["state"] == "ended", what="the end"
+        )
+        assert "killed by signal 9" in victim.ok("status").text, state
         assert "killed by signal 9" in victim.refused("continue"), state
         victim.assert_all_gone()
     victim.bring_to("ended")
