@@ -214,9 +214,7 @@ class TestLies:
         for body in LIES[command]:
             can = {"supportsExceptionInfoRequest": True}
             says = {"reason": "exception"} if command == "exceptionInfo" else {}
-            one.set_scenario(
-                {"bodies": {command: body}, "capabilities": can, "stop_says": says}
-            )
+            one.set_scenario({"bodies": {command: body}, "capabilities": can, "stop_says": says})
             stop = launch(session)
             assert stop.data["state"] == "stopped", body
             frame = stop.data.get("frame_id")
