@@ -42,12 +42,14 @@ static void read_behaviour(const struct wb_json *json, struct wb_server_row *row
 {
     static const char *const kinds[] = {"types", "linter", "text"};
     static const char *const modes[] = {"push", "pull", "both", "tsserver", "none"};
-    static const char *const ready[] = {"at_once", "progress", "server_status", "language_status"};
+    static const char *const ready[] = {"at_once", "progress", "server_status", "language_status",
+                                        "log"};
     row->kind = (enum wb_server_kind)read_choice(wb_json_get(json, "kind"), kinds, 3, 0);
     row->diagnostics =
         (enum wb_diagnostics_mode)read_choice(wb_json_get(json, "diagnostics"), modes,
                                               WB_COUNT(modes), WB_DIAGNOSTICS_BOTH);
-    row->ready = (enum wb_ready_mode)read_choice(wb_json_get(json, "ready"), ready, 4, 0);
+    row->ready = (enum wb_ready_mode)read_choice(wb_json_get(json, "ready"), ready, 5, 0);
+    row->ready_log = wb_json_str(wb_json_get(json, "ready_log"));
     row->declare_pull = wb_json_bool(wb_json_get(json, "declare_pull"), true);
     row->check_progress = wb_json_str(wb_json_get(json, "check_progress"));
     row->check_cause = wb_json_str(wb_json_get(json, "check_cause"));

@@ -23,7 +23,8 @@ enum wb_ready_mode {
     WB_READY_AT_ONCE,
     WB_READY_PROGRESS,
     WB_READY_SERVER_STATUS,
-    WB_READY_LANGUAGE_STATUS
+    WB_READY_LANGUAGE_STATUS,
+    WB_READY_LOG
 };
 
 struct wb_server_row {
@@ -44,6 +45,7 @@ struct wb_server_row {
     bool compilation_changes; /* clangd's way to be told compile commands */
     int64_t settle_ms;        /* a matching push may be followed by a better one within this */
     enum wb_ready_mode ready;
+    const char *ready_log;      /* WB_READY_LOG: part of the message that says it */
     const char *check_progress; /* part of the token under which it runs a checker on save; NULL */
     const char *check_cause; /* part of a token that begins when a load causes that check; NULL */
     bool first_refresh;      /* answers pulls only after its first refresh */

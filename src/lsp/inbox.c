@@ -11,6 +11,7 @@
 #include "sys/path.h"
 
 #define YOUNG_PAUSE_MS 200
+#define LOG_MOST_MS 15000 /* after the handshake, for the message that says that all is read */
 
 static void reply(struct wb_server *server, const struct wb_peer_message *message,
                   struct wb_span result)
@@ -314,6 +315,12 @@ static void take_message(struct wb_server *server, const struct wb_peer_message 
 {
     const char *text = wb_json_str_or(wb_json_get(message->params, "message"), "");
     wb_log(WB_LOG_DEBUG, "%s says: %s", server->row->id, text);
+    if (server->row->ready_log != NULL && strstr(text, server->row->ready_log) != NULL) {
+        pthread_mutex_lock(&server->lock);
+        server->log_ready = true;
+        pthread_cond_broadcast(&server->changed);
+        pthread_mutex_unlock(&server->lock);
+    }
 }
 
 static const struct {
@@ -366,8 +373,18 @@ static bool loading_locked(struct wb_server *server)
         return !server->status_quiet || !server->status_seen_busy;
     case WB_READY_LANGUAGE_STATUS:
         return !server->service_ready;
+    case WB_READY_LOG:
+        return !server->log_ready && wb_clock_now_ms() < server->running_since_ms + LOG_MOST_MS;
     }
     return false;
+}
+
+/* A log may be switched off: such a server is believed when it is grown up. */
+static int64_t loaded_by(const struct wb_server *server, int64_t deadline_ms)
+{
+    return server->row->ready == WB_READY_LOG
+               ? WB_MIN(deadline_ms, server->running_since_ms + LOG_MOST_MS)
+               : deadline_ms;
 }
 
 static void describe_loading(struct wb_server *server, struct wb_text *out)
@@ -428,7 +445,7 @@ static bool not_loading_locked(struct wb_server *server)
 
 bool wb_server_wait_ready(struct wb_server *server, int64_t deadline_ms, struct wb_cancel *cancel)
 {
-    wait_while(server, loading_locked, deadline_ms, cancel);
+    wait_while(server, loading_locked, loaded_by(server, deadline_ms), cancel);
     pthread_mutex_lock(&server->lock);
     bool ready = server->state <= WB_SERVER_RUNNING && !loading_locked(server);
     pthread_mutex_unlock(&server->lock);
@@ -459,11 +476,11 @@ bool wb_server_wait_settled(struct wb_server *server, int64_t young_ms, int64_t 
     unsigned ended_before = server->progress_ended;
     int64_t grown_up = server->running_since_ms + young_ms;
     pthread_mutex_unlock(&server->lock);
-    if (server->row->ready == WB_READY_AT_ONCE) {
+    if (server->row->ready == WB_READY_AT_ONCE || server->row->ready == WB_READY_LOG) {
         return !wb_cancel_is_fired(cancel) && pause_while_young(server, grown_up, deadline_ms);
     }
     wait_while(server, not_loading_locked, WB_MIN(grown_up, deadline_ms), cancel);
-    wait_while(server, loading_locked, deadline_ms, cancel);
+    wait_while(server, loading_locked, loaded_by(server, deadline_ms), cancel);
     pthread_mutex_lock(&server->lock);
     bool happened = server->progress_ended != ended_before;
     pthread_mutex_unlock(&server->lock);

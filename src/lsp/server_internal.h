@@ -106,6 +106,7 @@ struct wb_server {
     uint64_t refreshes;                  /* times that it asked to be asked for diagnostics anew */
     bool status_seen_busy, status_quiet; /* experimental/serverStatus */
     bool service_ready;                  /* language/status */
+    bool log_ready;                      /* the row's ready_log was seen */
     char *status_text;
     const struct wb_edit_taker *edit_taker;
 };

@@ -38,6 +38,23 @@ def messages(result):
     return [one["message"] for one in result.data["diagnostics"]]
 
 
+# --- a project that is still being read ---
+
+
+def test_empty_answers_before_the_log_says_that_all_is_read(scripted_session):
+    """Like pyright, whose workspace symbols are empty until then."""
+    _, session = scripted_session(
+        {"loading_ms": 2000, "loaded_log": "Found 3 source files"},
+        row={"ready": "log", "ready_log": "source file"},
+    )
+    assert "main.scr:2" in session.ok("lsp", action="symbols", query="hello").text
+
+
+def test_a_log_that_never_says_it(scripted_session):
+    _, session = scripted_session({}, row={"ready": "log", "ready_log": "source file"}, settings=SHORT)
+    assert "main.scr:2" in session.ok("lsp", action="definition", **HELLO).text
+
+
 # --- answers that do not come ---
 
 

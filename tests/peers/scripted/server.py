@@ -361,6 +361,9 @@ class Server(Answers):
 
     def finish_loading(self):
         self.loading = False
+        if self.scenario.get("loaded_log"):
+            found = {"type": 3, "message": self.scenario["loaded_log"]}
+            self.notify("window/logMessage", found)
         if self.scenario.get("server_status"):
             self.send_status()
 
