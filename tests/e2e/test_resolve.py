@@ -324,7 +324,7 @@ def test_full_disk(werkbank, tmp_path):
         subprocess.run(["umount", "-l", root], check=True)
 
 
-CALLS = ["openat", "pwrite64", "write", "fsync", "rename", "unlinkat", "ftruncate", "fcntl"]
+CALLS = ["openat2", "pwrite64", "write", "fsync", "renameat", "linkat", "unlinkat", "fcntl"]
 
 
 def trace(werkbank, root, calls, call, *inject):
