@@ -369,7 +369,7 @@ SUBJECTS = [
         step_reason="breakpoint",
         failure_code=255,
         cannot={
-            "exception": "boom happened",
+            "exception": "the program ended, exit code 255",
             "step_out_over": "Modification of non-creatable array value",
             "function": "this adapter has no function breakpoints",
             "log": "this adapter has no log points",
