@@ -3,7 +3,8 @@
  *
  * A save causes a check, and so does a load of the project that has ended. Causes are gathered for
  * 50 ms; a new one cancels the check that runs, which is told like an end. So the word on a text is
- * the end of a check that began long enough behind the last cause. Knows no server by name. */
+ * the end of a check that began long enough behind the last cause. A server that begins none for a
+ * while has it switched off, and is not waited for until it begins one. Knows no server by name. */
 #include "base/clock.h"
 #include "lsp/server_internal.h"
 
@@ -22,6 +23,7 @@ void wb_server_check_caused(struct wb_server *server)
     /* The check of the cause before may still begin, late, and be cancelled by this one. */
     check->doubtful = check->cause_ms != 0 && !has_begun(server);
     check->cause_ms = wb_clock_now_ms();
+    check->missed_ms = check->missed_ms != 0 ? check->missed_ms : check->cause_ms;
 }
 
 void wb_server_check_told(struct wb_server *server, bool ended, bool begun)
@@ -32,6 +34,7 @@ void wb_server_check_told(struct wb_server *server, bool ended, bool begun)
     if (begun) {
         check->doubtful = check->doubtful && !has_begun(server);
         check->begun_ms = now;
+        check->missed_ms = has_begun(server) ? 0 : check->cause_ms;
     } else if (ended) {
         check->ended_ms = now;
     }
@@ -46,7 +49,7 @@ static int64_t wait_until(const struct wb_server *server, int64_t deadline_ms)
         return 0;
     }
     if (!has_begun(server)) {
-        until = check->cause_ms + BEGIN_MOST_MS; /* none comes: it is switched off */
+        until = check->missed_ms + BEGIN_MOST_MS; /* none comes: it is switched off */
     } else if (!check->running) {
         until = check->doubtful ? check->ended_ms + AGAIN_MS : 0;
     }

@@ -65,8 +65,9 @@ struct wb_progress {
 /* The check behind a save, see save_check.c. */
 struct wb_save_check {
     bool running;
-    bool doubtful;    /* the next end may be that of an earlier check, cancelled */
-    int64_t cause_ms; /* of the last save or load; 0: none */
+    bool doubtful;     /* the next end may be that of an earlier check, cancelled */
+    int64_t missed_ms; /* of the first cause without a beginning since; 0: none */
+    int64_t cause_ms;  /* of the last save or load; 0: none */
     int64_t begun_ms, ended_ms;
 };
 

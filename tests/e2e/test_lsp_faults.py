@@ -365,10 +365,15 @@ def test_a_check_that_a_write_has_cancelled_is_not_its_word(scripted_session):
     assert "it is broken" in session.ok("write", path="main.scr", content=BROKEN).text
 
 
-def test_a_server_that_starts_no_check_is_not_waited_for_long(scripted_session):
-    _, session = scripted_session({"pull": True}, row=CHECKED, files={"main.scr": BROKEN})
-    result = diagnose(session)
-    assert messages(result) == ["it is broken"]
+def test_a_check_that_is_switched_off_is_not_waited_for_again(scripted_session):
+    _, session = scripted_session({"pull": True}, row=CHECKED)
+    session.ok("lsp", action="symbols", file="main.scr")
+    for _ in range(3):  # as long as a beginning may take
+        session.ok("write", path="main.scr", content=BROKEN)
+        session.ok("write", path="main.scr", content=MAIN)
+    for _ in range(5):
+        assert "it is broken" in session.ok("write", path="main.scr", content=BROKEN).text
+        assert "still checking" not in session.ok("write", path="main.scr", content=MAIN).text
 
 
 def test_odd_diagnostics_are_read(scripted_session):
