@@ -190,6 +190,7 @@ void wb_ast_tell_files(const struct wb_scan *scan, struct wb_text *out)
     tell_count(&skipped, scan->n_unreadable, "unreadable");
     tell_count(&skipped, scan->n_slow, "that took too long to parse");
     tell_count(&skipped, scan->n_outside, "symlinks out of the workspace");
+    tell_count(&skipped, scan->n_ruled_out, "that a guard rule governs");
     if (skipped.len > 0) {
         wb_text_printf(out, "; skipped: %s", wb_text_cstr(&skipped) + 2);
     }

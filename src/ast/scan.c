@@ -420,6 +420,7 @@ static void take_results(struct job *job)
         scan->stopped_at = wb_arena_strdup(scan->call->arena, last->shown);
     } else {
         scan->n_outside = job->search.n_outside;
+        scan->n_ruled_out = job->search.n_ruled_out;
         scan->n_unreadable += job->search.counts.unreadable;
     }
 }

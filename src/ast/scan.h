@@ -40,6 +40,7 @@ struct wb_scan {
     size_t n_results; /* in the files that were taken */
     size_t n_searched, n_binary, n_large, n_unreadable, n_slow;
     size_t n_outside;       /* symlinks that lead out of the workspace */
+    size_t n_ruled_out;     /* that a guard rule governs */
     size_t n_with_errors;   /* files that parsed only in part, among those parsed */
     size_t n_given_up;      /* places where the matcher took too many steps */
     size_t n_files;         /* of the language */

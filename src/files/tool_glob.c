@@ -71,6 +71,10 @@ static void tell(struct wb_text *out, const char *pattern, const struct wb_searc
         wb_text_printf(out, "[%zu folder%s that cannot be read left out]\n",
                        search->counts.unreadable, search->counts.unreadable == 1 ? "" : "s");
     }
+    if (search->n_ruled_out != 0) {
+        wb_text_printf(out, "[%zu file%s that a guard rule governs left out]\n",
+                       search->n_ruled_out, search->n_ruled_out == 1 ? "" : "s");
+    }
     if (search->n_outside != 0) {
         wb_text_printf(out, "[%zu symlinks that lead out of the workspace left out]\n",
                        search->n_outside);

@@ -128,6 +128,7 @@ static void tell(struct grep *grep, const struct wb_search *search, struct wb_sp
     tell_skipped(&skipped, grep->n_large, "too large");
     tell_skipped(&skipped, grep->n_unreadable + search->counts.unreadable, "unreadable");
     tell_skipped(&skipped, search->n_outside, "symlinks out of the workspace");
+    tell_skipped(&skipped, search->n_ruled_out, "that a guard rule governs");
     if (skipped.len != 0) {
         wb_text_printf(out, "; skipped: %s", wb_text_cstr(&skipped) + 2);
     }

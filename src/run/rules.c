@@ -264,6 +264,16 @@ static enum wb_verdict judge_rule(const struct rule *rule, struct judged *j,
     return WB_VERDICT_NONE;
 }
 
+bool wb_rules_have_paths(const struct wb_rules *rules)
+{
+    for (size_t i = 0; i < rules->count; i++) {
+        if (rules->items[i].path != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
 enum wb_verdict wb_rules_judge(const struct wb_rules *rules, struct wb_arena *arena,
                                const struct wb_rule_subject *subject, const char **ret_reason)
 {

@@ -49,6 +49,9 @@ struct wb_rule_subject {
     bool is_code; /* the command is a program's text: what is not read of it is not asked for */
 };
 
+/* Does any of them govern by path? */
+bool wb_rules_have_paths(const struct wb_rules *rules);
+
 /* *ret_reason: the deciding rule's reason, or what is wrong with it; may be NULL. */
 enum wb_verdict wb_rules_judge(const struct wb_rules *rules, struct wb_arena *arena,
                                const struct wb_rule_subject *subject, const char **ret_reason);

@@ -1,7 +1,7 @@
 /* search: see the header. */
 #include "run/search.h"
 
-#include "run/run.h"
+#include "run/run_private.h"
 #include "sys/file.h"
 #include "sys/ignore.h"
 #include "sys/path.h"
@@ -11,6 +11,8 @@ struct state {
     const char *root; /* the workspace, or the approved folder outside of it */
     const char *glob;
     bool negated;
+    bool has_rules; /* a guard rule has a path pattern */
+    bool was_asked; /* the folder that is searched was approved: so is what is in it */
 };
 
 /* A glob may be written as an absolute path. */
@@ -29,16 +31,39 @@ static bool fits(const struct state *state, const char *relative, const char *fr
     return matches != state->negated;
 }
 
-/* A symlink in the workspace must not read what the gate would have asked about. */
-static bool leads_outside(const struct state *state, const struct wb_walk_entry *entry)
+static enum wb_verdict judge(const struct state *state, struct wb_arena *arena, const char *real)
 {
-    if (!entry->is_symlink) {
+    const struct wb_call *call = state->search->call;
+    const char *reason;
+    const struct wb_rule_subject subject = {
+        .tool = call->tool->name,
+        .workspace = wb_run_workspace(call->run),
+        .paths = &real,
+        .n_paths = 1,
+    };
+    return wb_rules_judge(call->run->rules, arena, &subject, &reason);
+}
+
+/* What the gate has not seen: a symlink must not read what it would have asked about, and a file not
+ * be read in passing that a rule governs. Counts what is left out. */
+static bool is_left_out(struct state *state, const struct wb_walk_entry *entry)
+{
+    struct wb_search *search = state->search;
+    if (!entry->is_symlink && !state->has_rules) {
         return false;
     }
     WB_AUTO(wb_arena_done) struct wb_arena arena;
     wb_arena_init(&arena);
-    const char *real = wb_path_real(&arena, entry->path, NULL);
-    return real == NULL || !wb_path_is_inside(real, state->root);
+    const char *real = entry->is_symlink ? wb_path_real(&arena, entry->path, NULL) : entry->path;
+    if (real == NULL || !wb_path_is_inside(real, state->root)) {
+        search->n_outside++;
+        return true;
+    }
+    enum wb_verdict verdict = state->has_rules ? judge(state, &arena, real) : WB_VERDICT_NONE;
+    bool is_ruled_out =
+        verdict == WB_VERDICT_DENY || (verdict == WB_VERDICT_PROMPT && !state->was_asked);
+    search->n_ruled_out += is_ruled_out;
+    return is_ruled_out;
 }
 
 static bool visit_entry(void *ctx, const struct wb_walk_entry *entry)
@@ -48,8 +73,7 @@ static bool visit_entry(void *ctx, const struct wb_walk_entry *entry)
     if (!fits(state, entry->relative, wb_path_relative(entry->path, state->root))) {
         return true;
     }
-    if (leads_outside(state, entry)) {
-        search->n_outside++;
+    if (is_left_out(state, entry)) {
         return true;
     }
     search->at_symlink = entry->is_symlink;
@@ -72,7 +96,10 @@ int wb_search_files(struct wb_search *search, struct wb_span path, struct wb_err
         .search = search,
         .root = wb_path_is_inside(top, workspace) ? workspace : top,
         .negated = search->glob != NULL && search->glob[0] == '!',
+        .has_rules = wb_rules_have_paths(search->call->run->rules),
     };
+    state.was_asked =
+        state.has_rules && judge(&state, search->call->arena, top) == WB_VERDICT_PROMPT;
     if (search->glob != NULL) {
         state.glob = relative_glob(&state, search->glob + state.negated);
     }

@@ -13,6 +13,7 @@ struct wb_search {
     void *ctx;
     struct wb_walk_counts counts; /* of the walk; files: before the glob */
     size_t n_outside;             /* symlinks that lead out of the workspace, left out */
+    size_t n_ruled_out;           /* files that a guard rule denies the tool, or wants asked for */
     bool is_file;                 /* path names one file, and no folder */
     bool at_symlink;              /* the file at hand is reached by one */
 };

@@ -96,6 +96,32 @@ def test_a_rename_reaches_no_file_that_is_denied(session, workspace):
     assert (workspace / "secrets" / "key.py").read_text() == before
 
 
+def test_searches_leave_out_what_is_denied(session, workspace):
+    """What a search would come upon is not shown either, also by another name."""
+    (workspace / "use.py").write_text("key = old()\n")
+    for tool, arguments in (
+        ("grep", {"pattern": "old"}),
+        ("grep", {"pattern": "old", "path": "."}),
+        ("glob", {"pattern": "**/*.py"}),
+        ("ast_grep", {"pattern": "old()", "language": "python"}),
+        ("ast_edit", {"pattern": "old()", "rewrite": "new()", "language": "python"}),
+    ):
+        text = session.ok(tool, **arguments).text
+        assert "use.py" in text and "key.py" not in text and "link.py" not in text, text
+        assert "that a guard rule governs" in text, text
+    assert "it holds secrets" in session.error("grep", pattern="old", path="secrets")
+
+
+def test_a_folder_that_was_approved_is_searched(serve, workspace, tmp_path):
+    config = tmp_path / "asking.json"
+    rules = [{"id": "secrets", "path": "secrets/*", "action": "prompt"}]
+    config.write_text(json.dumps({"rules": rules}))
+    client = serve(workspace, "--config", config, capabilities={"elicitation": {}})
+    assert "key.py" not in client.ok("grep", pattern="old").text
+    client.on_request = lambda message: {"action": "accept", "content": {"choice": "Allow"}}
+    assert "secrets/key.py:1" in client.ok("grep", pattern="old", path="secrets").text
+
+
 COMMANDS = [
     "rm kept",
     "'rm' kept",
