@@ -288,7 +288,11 @@ def test_the_exit_code_and_the_output(debuggee):
 
 
 def test_10_mb_of_output(debuggee):
-    end = debuggee.launch("flood")
+    end = debuggee.launch("flood", wait_seconds=20 if debuggee.subject.may_stall else 60)
+    if debuggee.subject.may_stall and end.data["state"] == "running":
+        assert "still running" in end.text
+        assert debuggee.ok("terminate").data["state"] == "ended"
+        return
     assert (end.data["state"], end.data["exit_code"]) == ("ended", 4)
     lines = debuggee.ok("output").data["output"].splitlines()
     numbers = [int(line[5:]) for line in lines if re.fullmatch(r"line \d{1018}", line)]

@@ -229,6 +229,7 @@ class Subject:
     total: str = "total"  # the local, as the language spells it
     loop: str = "i"
     failure: str = "boom happened"
+    may_stall: bool = False  # at 10 MB its output and the end of the program may not come
     failure_code: int = 1
     attach: str = ""  # pid or port
     listen: tuple = ()  # how the program is started so that it can be attached to; {port}
@@ -282,7 +283,7 @@ C = {
 
 SUBJECTS = [
     Subject(id="lldb", process="lldb-dap", beyond="pending", failure_code=11, **C),
-    Subject(id="codelldb", process="codelldb", failure_code=11, **C),
+    Subject(id="codelldb", process="codelldb", failure_code=11, may_stall=True, **C),
     Subject(
         id="cdt-gdb",
         process="cdtDebugAdapter",
