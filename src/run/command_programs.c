@@ -180,6 +180,18 @@ static void split(struct simple *s, const char *text)
     wb_command_split(s->r, text, s->depth + 1);
 }
 
+/* A script that is none of the files there are: <(echo git push), $SCRIPT, what stands at a descriptor. */
+static bool is_from_elsewhere(const char *script)
+{
+    static const char *const descriptors[] = {"/dev/stdin", "/dev/fd/", "/proc/self/fd/"};
+    for (size_t i = 0; i < WB_COUNT(descriptors); i++) {
+        if (wb_str_starts(script, descriptors[i])) {
+            return true;
+        }
+    }
+    return script[0] == WB_COMMAND_UNKNOWN && script[1] == '\0';
+}
+
 /* sh -c "line": every operand is read, whichever of them it is. Without -c and an operand, commands
  * come from its input. */
 static void consider_shell(struct simple *s, size_t at)
@@ -192,6 +204,7 @@ static void consider_shell(struct simple *s, size_t at)
             has_string |= word[1] != '-' && strchr(word, 'c') != NULL;
             reads_input |= word[1] != '-' && strchr(word, 's') != NULL;
         } else {
+            reads_input |= !has_operand && is_from_elsewhere(word);
             has_operand = true;
         }
         if (!is_option(word) && has_string) {
@@ -281,6 +294,9 @@ static void consider(struct simple *s, size_t at)
     if (strpbrk(s->texts[at], " \t\n") != NULL || wb_str_equal(name, "source") ||
         wb_str_equal(name, ".")) {
         s->r->line->is_plain = false;
+        if (at + 1 < s->n && is_from_elsewhere(s->texts[at + 1])) {
+            unread(s, "a shell gets its commands from elsewhere");
+        }
     }
     if (wb_str_equal(name, "alias")) {
         unread(s, "it gives names to commands");
