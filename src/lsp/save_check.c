@@ -10,6 +10,7 @@
 
 #define BEGIN_LEAST_MS 45 /* behind its cause: an earlier beginning belongs to the cause before */
 #define BEGIN_MOST_MS 3000
+#define OFF_MS 10000 /* without a beginning, whatever was saved: it is switched off */
 #define AGAIN_MS 300 /* from an end that may be a cancellation to the next beginning */
 
 static bool has_begun(const struct wb_server *server)
@@ -49,7 +50,8 @@ static int64_t wait_until(const struct wb_server *server, int64_t deadline_ms)
         return 0;
     }
     if (!has_begun(server)) {
-        until = check->missed_ms + BEGIN_MOST_MS; /* none comes: it is switched off */
+        bool is_off = wb_clock_now_ms() >= check->missed_ms + OFF_MS;
+        until = is_off ? 0 : check->cause_ms + BEGIN_MOST_MS;
     } else if (!check->running) {
         until = check->doubtful ? check->ended_ms + AGAIN_MS : 0;
     }

@@ -368,9 +368,14 @@ def test_a_check_that_a_write_has_cancelled_is_not_its_word(scripted_session):
 def test_a_check_that_is_switched_off_is_not_waited_for_again(scripted_session):
     _, session = scripted_session({"pull": True}, row=CHECKED)
     session.ok("lsp", action="symbols", file="main.scr")
-    for _ in range(3):  # as long as a beginning may take
-        session.ok("write", path="main.scr", content=BROKEN)
+
+    def is_told():
         session.ok("write", path="main.scr", content=MAIN)
+        text = session.ok("write", path="main.scr", content=BROKEN).text
+        return "it is broken" in text and "still checking" not in text
+
+    wait_until(is_told, 60, "the end of waiting for checks")
+    session.ok("write", path="main.scr", content=MAIN)
     for _ in range(5):
         assert "it is broken" in session.ok("write", path="main.scr", content=BROKEN).text
         assert "still checking" not in session.ok("write", path="main.scr", content=MAIN).text
